@@ -1,0 +1,397 @@
+"""The public board: a folder of files that any web server gives out, made from what editions stored.
+
+No number is computed here. The same benchmark gives the same bytes on the same day: a day counts only where the name of
+a team shows from it on. Pages are in English, without a script, and lead only to each other and to links of teams.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypedDict
+
+import msgspec
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils import timezone, translation
+from django.utils.translation import gettext as _
+from msgspec import Struct
+
+from annotation.audit.recording import record
+from annotation.exports.bank_export import whole_folder
+from annotation.exports.tables import Format, write_table
+from annotation.figures.kernels.forms import FigureForm
+from annotation.figures.kernels.style import rendered
+from annotation.jobs.handlers import JobKind, Progress, Result
+from annotation.jobs.queueing import enqueue_once
+from annotation.models import Job, User
+from readerstudy.leaderboard.access import LeaderboardRefused
+from readerstudy.leaderboard.kernels.board import ALL, TASK_MEAN
+from readerstudy.leaderboard.kernels.board_figure import board_figure
+from readerstudy.leaderboard.kernels.board_files import CSV_COLUMNS, as_json, badge, citation, csv_rows, schema, sums
+from readerstudy.leaderboard.kernels.board_page import cell_lines, interval_words, rows_of, shown
+from readerstudy.leaderboard.kernels.statement import in_words, model_card
+from readerstudy.models import Benchmark, BoardNote, EditionResult, Submission, Team
+from readerstudy.predictions.kernels.records import without_hidden
+
+PAGES = "readerstudy/leaderboard/public"
+SUMS = "SHA256SUMS"
+TELL_WHO = frozenset({"model", "version", "weights", "link", "contact"})  # of a statement
+
+
+class PublishingParams(TypedDict):
+    benchmark: int
+    actor: int
+
+
+PUBLISH: JobKind[PublishingParams] = JobKind("publish_leaderboard")
+
+
+class ShownNote(Struct, frozen=True):
+    day: str
+    text: str
+    entry: str  # "": about the benchmark
+
+
+class ShownEntry(Struct, frozen=True, kw_only=True):
+    """What is shown of a submission beside its numbers."""
+
+    id: str
+    name: str
+    team: str
+    institution: str = ""
+    link: str = ""
+    anonymous_until: str = ""
+    received_on: str
+    withdrawn_on: str = ""
+    withdrawn_because: str = ""
+
+
+class Address(Struct, frozen=True):
+    label: str
+    href: str
+    is_here: bool = False
+
+
+def folder_here(benchmark: Benchmark) -> Path:
+    """From where the site gives it out."""
+    return Path(settings.HOME) / "boards" / benchmark.slug
+
+
+def ask_to_publish(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
+    """A job writes the folder of the site anew. One that waits or runs is enough."""
+    check_has_results(benchmark)
+    title = _("Public board of %(name)s") % {"name": benchmark.name}
+    params = PublishingParams(benchmark=benchmark.pk, actor=actor.pk)
+    return enqueue_once(PUBLISH, title, params, about="benchmark", actor=actor, at=at)
+
+
+def check_has_results(benchmark: Benchmark) -> None:
+    if not EditionResult.objects.filter(edition__benchmark=benchmark).exists():
+        sentence = _("No edition of “%(name)s” is published yet: propose one after its date.")
+        raise LeaderboardRefused("no_edition", sentence % {"name": benchmark.name})
+
+
+def run_publishing(progress: Progress, params: PublishingParams) -> Result:
+    """The handler."""
+    benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])
+    progress.report(0, 1)
+    publish_here(benchmark, actor=User.objects.get(pk=params["actor"]), at=timezone.now())
+    progress.report(1, 1)
+    return {"benchmark": benchmark.slug}
+
+
+def publish(benchmark: Benchmark, folder: Path, *, actor: User | None = None, at: datetime) -> list[str]:
+    """Write the board into a new or an empty folder, whole or not at all. Raises ExportRefused."""
+    files = files_of(benchmark, on=at.astimezone(UTC).date())
+    with whole_folder(folder) as part:
+        for name, content in files.items():
+            path = part / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        part.chmod(0o755)  # a web server of its own reads it
+    facts = {"sha256": hashlib.sha256(files[SUMS]).hexdigest(), "files": len(files)}
+    record("leaderboard.published", actor=actor, at=at, subject=benchmark, facts=facts)
+    return list(files)
+
+
+def publish_here(benchmark: Benchmark, *, actor: User | None, at: datetime) -> list[str]:
+    """As the folder that the site gives out: whoever reads it meets the old one or the new one, whole."""
+    place = folder_here(benchmark)
+    place.parent.mkdir(exist_ok=True)
+    before = sorted(place.parent.glob(f".{benchmark.slug}-2*"))
+    fresh, link = (place.with_name(f".{benchmark.slug}-{at:{form}}") for form in ("%Y%m%d%H%M%S%f", "l%f"))
+    written = publish(benchmark, fresh, actor=actor, at=at)
+    link.symlink_to(fresh.name)
+    link.replace(place)
+    for old in before:
+        shutil.rmtree(old, ignore_errors=True)
+    return written
+
+
+def files_of(benchmark: Benchmark, *, on: date) -> dict[str, bytes]:
+    """All files of the board as of a day, by their names. Raises LeaderboardRefused without a published edition."""
+    check_has_results(benchmark)
+    with translation.override("en"):
+        files = dict(PublicBoard(benchmark, on).files())
+    return {**files, SUMS: sums(files)}
+
+
+class Published(Struct, frozen=True):
+    """One result of an edition, and where it stands."""
+
+    edition: int
+    version: int
+    scored_on: str
+    result: dict[str, Any]
+    path: str  # of its page, without the name of the file
+
+    @property
+    def root(self) -> str:
+        return "../" * self.path.count("/")
+
+
+class PublicBoard:
+    """Everything that the files hold, in a dozen queries."""
+
+    def __init__(self, benchmark: Benchmark, on: date) -> None:
+        self.benchmark, self.on = benchmark, on
+
+    @cached_property
+    def results(self) -> list[Published]:
+        rows = EditionResult.objects.filter(edition__benchmark=self.benchmark).select_related("edition", "version")
+        found: list[Published] = []
+        for one in rows.order_by("edition__number", "scored_at", "version__number"):
+            path = f"editions/{one.edition.number}/"
+            if any(other.path == path for other in found):
+                path = f"{path}version-{one.version.number}/"
+            day, result = f"{one.scored_at.astimezone(UTC):%Y-%m-%d}", msgspec.json.decode(one.result)
+            found.append(Published(one.edition.number, one.version.number, day, result, path))
+        return found
+
+    @cached_property
+    def newest(self) -> Published:
+        """Of the newest edition the result on the newest version."""
+        return max(self.results, key=lambda one: (one.edition, one.version))
+
+    @cached_property
+    def due(self) -> dict[int, str]:
+        return {one.number: one.due_on.isoformat() for one in self.benchmark.editions.all()}
+
+    @cached_property
+    def submissions(self) -> dict[str, Submission]:
+        ids = {one["entry"] for published in self.results for one in published.result["entries"]}
+        rows = Submission.objects.filter(public_id__in=ids).select_related("team", "statement")
+        return {one.public_id: one for one in rows.order_by("public_id")}
+
+    @cached_property
+    def entries(self) -> dict[str, ShownEntry]:
+        number = {team.pk: place for place, team in enumerate(self.benchmark.teams.order_by("pk"), start=1)}
+        return {name: self._shown(one, number[one.team_id]) for name, one in self.submissions.items()}
+
+    @cached_property
+    def notes(self) -> list[ShownNote]:
+        rows = BoardNote.objects.filter(benchmark=self.benchmark).select_related("submission").order_by("pk")
+        return [
+            ShownNote(_day(one.made_at), one.text, one.submission.public_id if one.submission else "") for one in rows
+        ]
+
+    def _shown(self, one: Submission, number: int) -> ShownEntry:
+        team, answers = one.team, one.statement.answers if one.statement else {}
+        about: dict[str, Any] = {"id": one.public_id, "received_on": _day(one.received_at)}
+        if one.withdrawn_at:
+            about |= {"withdrawn_on": _day(one.withdrawn_at), "withdrawn_because": one.withdrawn_because}
+        if self._is_anonymous(team):
+            name, until = f"Anonymous entry {number}", str(team.anonymous_until)
+            return ShownEntry(name=name, team=f"anonymous until {until}", anonymous_until=until, **about)
+        named = " ".join(without_hidden(str(answers.get(part) or "")) for part in ("model", "version")).strip()
+        return ShownEntry(
+            name=named or without_hidden(team.name),
+            team=without_hidden(team.name),
+            institution=without_hidden(team.institution),
+            link=team.link if team.link.startswith(("https://", "http://")) else "",
+            **about,
+        )
+
+    def _is_anonymous(self, team: Team) -> bool:
+        return team.anonymous_until is not None and self.on < team.anonymous_until
+
+    # --- files ------------------------------------------------------------------------------------
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        yield "board.css", (Path(__file__).parent / "board.css").read_bytes()
+        for one in self.results:
+            yield f"{one.path}index.html", self._board(one, one.root, "", [])
+            yield f"{one.path}board.svg", self._figure(one)
+        yield from self._newest()
+        for name in self.entries:
+            yield from self._entry(name)
+        yield "board.csv", self._csv()
+        yield "board.json", as_json(self._json())
+        yield "board.schema.json", as_json(schema())
+        newest = self.newest
+        about = (self.benchmark.name, self.benchmark.contact, newest.scored_on, newest.edition)
+        yield "CITATION.cff", citation(*about, newest.result["protocol_sha256"])
+
+    def _newest(self) -> Iterator[tuple[str, bytes]]:
+        """The newest edition, once for each order."""
+        orders = self._orders(self.newest.result)
+        yield "board.svg", self._figure(self.newest)
+        for order, (_label, name) in orders.items():
+            sorts = [Address(text, to, is_here=to == name) for text, to in orders.values()]
+            yield name, self._board(self.newest, "", order, sorts)
+
+    def _orders(self, result: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+        """Label and name of the file of each; the first one is what a board opens with."""
+        told = [cell for cell in result["cells"] if cell["is_told"]]
+        tasks = [cell for cell in told if cell["name"].startswith("task:")]
+        orders = {"name": ("name", "by-name.html"), "date": ("date", "by-date.html")}
+        if any(cell["name"] == ALL for cell in told):
+            orders = {ALL: ("accuracy", "index.html"), **orders}
+        else:
+            orders = {"name": ("name", "index.html"), "date": orders["date"]}
+        for cell in tasks:
+            orders[cell["name"]] = (cell["label"], f"by-{cell['name'].replace(':', '-')}.html")
+        return orders
+
+    def _ordered(self, result: Mapping[str, Any], order: str) -> list[dict[str, Any]]:
+        """By a rounded number, the highest first, and by name; where it is not told by name alone."""
+
+        def place(one: Mapping[str, Any]) -> tuple[Any, ...]:
+            shown_entry = self.entries[one["entry"]]
+            told = one["numbers"].get(order)
+            first = shown_entry.received_on if order == "date" else -told["value"] if told else 0.0
+            return (first, shown_entry.name.casefold(), one["entry"])
+
+        return sorted(result["entries"], key=place)
+
+    def _board(self, one: Published, root: str, order: str, sorts: Sequence[Address]) -> bytes:
+        result = one.result
+        rows = rows_of(self._ordered(result, order or ALL), self.entries, self._n_notes)
+        context = {
+            **self._about(root),
+            "published": one,
+            "result": result,
+            "rows": rows,
+            "tasks": [cell for cell in result["cells"] if cell["is_told"] and cell["name"].startswith("task:")],
+            "has_without_images": any(row["without_images"] for row in rows),
+            "has_read": any(row["on_read"] for row in rows),
+            "is_told": any(cell["name"] == ALL and cell["is_told"] for cell in result["cells"]),
+            "interval": interval_words(result),
+            "sorts": sorts,
+            "editions": self._editions(one, root),
+            "cells": cell_lines(result, self.due),
+            "commonest": shown(result["commonest"]),
+            "readers": shown(result["readers"]),
+            "studies": [(n, shown(study)) for n, study in enumerate((result["readers"] or {}).get("studies", ()), 1)],
+            "notes": [(note, self.entries.get(note.entry)) for note in self.notes],
+            "changes": self._changes(one),
+            "address": f"editions/{one.edition}/" if root == "" else "",
+        }
+        return _page("board.html", context)
+
+    def _about(self, root: str) -> dict[str, Any]:
+        return {"root": root, "benchmark": self.benchmark, "simulated": self.benchmark.bank.simulated}
+
+    def _editions(self, here: Published, root: str) -> list[Address]:
+        several = {one.edition for one in self.results if one.path.count("/") > 2}
+        labels = {
+            one.path: f"Edition {one.edition}" + (f", version {one.version}" if one.edition in several else "")
+            for one in self.results
+        }
+        return [Address(labels[one.path], f"{root}{one.path}", is_here=one is here) for one in self.results]
+
+    def _changes(self, one: Published) -> list[Mapping[str, Any]]:
+        return list(self._versions[one.version].changes)
+
+    @cached_property
+    def _versions(self) -> dict[int, Any]:
+        return {one.number: one for one in self.benchmark.versions.all()}
+
+    @cached_property
+    def _n_notes(self) -> dict[str, int]:
+        counts: dict[str, int] = defaultdict(int)
+        for note in self.notes:
+            counts[note.entry] += 1
+        return counts
+
+    def _figure(self, one: Published) -> bytes:
+        names = {name: entry.name for name, entry in self.entries.items()}
+        result = {**one.result, "entries": self._ordered(one.result, ALL)}
+        return rendered(lambda: board_figure(result, names), FigureForm.SVG)
+
+    def _entry(self, name: str) -> Iterator[tuple[str, bytes]]:
+        entry, submission = self.entries[name], self.submissions[name]
+        answers = submission.statement.answers if submission.statement else {}
+        lines = [one for one in in_words(answers) if not (entry.anonymous_until and one[0] in TELL_WHO)]
+        found = [(one, own) for one in self.results for own in one.result["entries"] if own["entry"] == name]
+        context = {
+            **self._about("../../"),
+            "entry": entry,
+            "statement": lines,
+            "statement_number": submission.statement.number if submission.statement else None,
+            "results": [
+                (one, *rows_of([own], self.entries, self._n_notes), cell_lines(one.result, self.due, own))
+                for one, own in found
+            ],
+            "interval": interval_words(found[-1][0].result),
+            "notes": [note for note in self.notes if note.entry == name],
+        }
+        folder = f"entries/{name}/"
+        yield f"{folder}index.html", _page("entry.html", context)
+        if not entry.anonymous_until:
+            results = [
+                (f"Edition {one.edition}, version {one.version}: {what}", told["value"], told["n"])
+                for one, own in found
+                for what, told in {**own["numbers"], TASK_MEAN: own[TASK_MEAN]}.items()
+                if told
+            ]
+            card = model_card(answers, benchmark=self.benchmark.name, address=folder, results=results)
+            yield f"{folder}README.md", card.encode()
+        one, own = found[-1]
+        yield f"badges/{name}.svg", badge(f"{self.benchmark.name}, edition {one.edition}", _badge_words(entry, own))
+
+    def _csv(self) -> bytes:
+        file, about = io.BytesIO(), {name: msgspec.structs.asdict(one) for name, one in self.entries.items()}
+        rows = (row for one in self.results for row in csv_rows(one.result, about))
+        write_table(file, CSV_COLUMNS, rows, Format.CSV)
+        return file.getvalue()
+
+    def _json(self) -> dict[str, Any]:
+        benchmark = self.benchmark
+        versions = [
+            {"version": one.number, "protocol_sha256": one.protocol_sha256, "changes": one.changes}
+            for one in self._versions.values()
+        ]
+        about = {"name": benchmark.name, "slug": benchmark.slug, "about": benchmark.about, "contact": benchmark.contact}
+        return {
+            "benchmark": {**about, "simulated": benchmark.bank.simulated, "versions": versions, "editions": self.due},
+            "results": [{**one.result, "path": one.path, "scored_on": one.scored_on} for one in self.results],
+            "entries": {name: msgspec.structs.asdict(one) for name, one in self.entries.items()},
+            "notes": [msgspec.structs.asdict(one) for one in self.notes],
+        }
+
+
+def _day(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d}"
+
+
+def _badge_words(entry: ShownEntry, own: Mapping[str, Any]) -> str:
+    told = own["numbers"].get(ALL)
+    if entry.withdrawn_on:
+        return f"withdrawn {entry.withdrawn_on}"
+    if not told:
+        return "scored"
+    limits = "" if told["low"] is None else f" ({told['low']:.1f}, {told['high']:.1f})"
+    return f"{told['value']:.1f} %{limits}"
+
+
+def _page(template: str, context: dict[str, Any]) -> bytes:
+    """Lines without what templates leave of their own lines."""
+    text = render_to_string(f"{PAGES}/{template}", context)
+    return "".join(f"{line.strip()}\n" for line in text.splitlines() if line.strip()).encode()

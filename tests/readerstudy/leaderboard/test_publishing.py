@@ -1,0 +1,232 @@
+"""The public board as a folder: its files, what they never hold, and that they are the same every time."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from datetime import UTC, date, datetime, timedelta
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from annotation.exports.tables import ExportRefused
+from readerstudy.leaderboard.access import LeaderboardRefused
+from readerstudy.leaderboard.publishing import files_of, folder_here, publish, publish_here
+from readerstudy.models import Benchmark, BoardNote, Submission, Team
+from tests.readerstudy.leaderboard.made import make_benchmark, make_submission, make_team
+from tests.readerstudy.leaderboard.published import make_published, name_again, scored, team_named
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 6, 3, 12, tzinfo=UTC)
+ON = AT.date()
+
+
+def files(benchmark: Benchmark, on: date = ON) -> dict[str, str]:
+    return {name: content.decode() for name, content in files_of(benchmark, on=on).items()}
+
+
+def entry_of(benchmark: Benchmark, name: str) -> Submission:
+    return Submission.objects.get(team=team_named(benchmark, name))
+
+
+def test_the_folder_holds_what_it_should(tmp_path: Path) -> None:
+    benchmark = make_published()
+    names = publish(benchmark, tmp_path / "board", at=AT)
+    ids = list(Submission.objects.values_list("public_id", flat=True))
+    expected = {
+        *("index.html", "by-name.html", "by-date.html", "board.svg", "board.csv", "board.json", "board.schema.json"),
+        *("board.css", "CITATION.cff", "SHA256SUMS", "editions/1/index.html", "editions/1/board.svg"),
+        *(f"by-task-{task}.html" for task in ("presence", "negation", "differential", "location", "geometric")),
+        *(f"entries/{one}/{name}" for one in ids for name in ("index.html", "README.md")),
+        *(f"badges/{one}.svg" for one in ids),
+    }
+    assert set(names) == expected
+    assert {str(one.relative_to(tmp_path / "board")) for one in (tmp_path / "board").rglob("*") if one.is_file()} == (
+        expected
+    )
+    for line in (tmp_path / "board" / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split("  ")
+        assert hashlib.sha256((tmp_path / "board" / name).read_bytes()).hexdigest() == digest
+    with pytest.raises(ExportRefused, match="not empty"):
+        publish(benchmark, tmp_path / "board", at=AT)
+
+
+def test_the_same_benchmark_gives_the_same_bytes_on_any_day() -> None:
+    benchmark = make_published()
+    assert files_of(benchmark, on=ON) == files_of(benchmark, on=ON + timedelta(days=400))
+
+
+def test_without_a_published_edition_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(LeaderboardRefused, match="No edition"):
+        publish(make_benchmark(n=30), tmp_path / "board", at=AT)
+    assert not (tmp_path / "board").exists()
+
+
+class _Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[dict[str, str | None]] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.found.append(dict(attrs))
+
+
+def test_pages_lead_only_to_files_of_the_folder_and_run_nothing() -> None:
+    found = files(make_published())
+    for name, text in found.items():
+        if not name.endswith(".html"):
+            continue
+        page = _Links()
+        page.feed(text)
+        assert not page.tags & {"script", "style", "iframe", "form", "object"}
+        for attributes in page.found:
+            assert not any(one.startswith("on") or one == "style" for one in attributes)
+            target = attributes.get("href") or attributes.get("src")
+            if target is None or target.startswith("#"):
+                continue
+            path = (Path("/") / Path(name).parent / target).resolve()
+            full = str(path)[1:] + ("/index.html" if target.endswith("/") or target in ("../../", "") else "")
+            assert full.lstrip("/") in found, (name, target)
+
+
+def test_numbers_that_are_not_told_are_in_no_file() -> None:
+    """Exact values of cells and ranks that this edition does not tell, and every number in full precision."""
+    benchmark = make_published(n=320, n_editions=2)
+    found = files(benchmark)
+    told = json.loads(found["board.json"])["results"][0]
+    assert {cell["name"]: cell["next"] for cell in told["cells"]}["all"] == 2
+    everything = "\n".join(text for name, text in found.items() if name != "board.css")
+    for k, n in ((288, 320), (213, 320), (160, 320), (58, 64), (43, 64), (32, 64)):
+        value = f"{100 * k / n:.1f}"
+        assert not re.search(rf"(?<![\d.]){re.escape(value)}(?!\d)", everything), (k, n)
+    for entry in told["entries"]:
+        assert entry["band"] is entry["above"] is entry["task_mean"] is None
+        assert not any(entry["numbers"].values())
+    assert [one["entry"] for one in told["entries"]] == sorted(one["entry"] for one in told["entries"])
+    order = re.findall(r"<bdi>(Team \w+) 1 1\.0</bdi></a>", found["index.html"])
+    assert order == ["Team One", "Team Three", "Team Two"]  # by name
+    assert "edition 2, 2026-11-28" in found["index.html"]
+
+
+def test_no_number_of_the_files_is_finer_than_a_tenth() -> None:
+    for name, text in files(make_published()).items():
+        if name.endswith((".html", ".csv", ".json", ".md")) or name.startswith("badges/"):
+            words = re.sub(r"[0-9a-f]{64}|\bhttps?://\S+|1\.2\.0|below 0\.05", "", text)
+            assert not re.search(r"\d\.\d\d", words), name
+
+
+def test_files_of_an_edition_stay_the_same_after_the_next_one() -> None:
+    benchmark = make_published(n=320, n_editions=2)
+    before = files_of(benchmark, on=ON)
+    second = benchmark.editions.get(number=2)
+    name_again(second, list(Submission.objects.all()))
+    scored(second)
+    after = files(benchmark)
+    first = json.loads(before["board.json"])["results"][0]
+    results = json.loads(after["board.json"])["results"]
+    assert results[0] == first
+    assert [one["path"] for one in results] == ["editions/1/", "editions/2/"]
+    assert "Accuracy, %" in after["index.html"]
+    assert "Accuracy, %" not in after["editions/1/index.html"]
+    assert before["editions/1/board.svg"].decode() == after["editions/1/board.svg"]
+
+
+def test_csv_json_and_citation_can_be_read() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    benchmark = make_published()
+    found = files(benchmark)
+    board = json.loads(found["board.json"])
+    jsonschema.Draft202012Validator.check_schema(json.loads(found["board.schema.json"]))
+    jsonschema.Draft202012Validator(json.loads(found["board.schema.json"])).validate(board)
+    head, *lines = found["board.csv"].splitlines()
+    assert head.startswith("edition,version,date,entry,name,team,what,n,value,low,high")
+    assert len([one for one in lines if ",all," in one]) == 3
+    assert yaml.safe_load(found["CITATION.cff"])["version"] == "edition 1"
+    for name, text in found.items():
+        if name.endswith(".svg"):
+            assert ElementTree.fromstring(text).tag.endswith("svg")
+
+
+def test_text_of_strangers_is_text() -> None:
+    benchmark = make_benchmark(n=300, n_editions=1)
+    evil = "<script>alert(1)</script>"
+    team = make_team(benchmark, evil)
+    Team.objects.update(institution='"><img src=x onerror=alert(1)>', link="https://example.org/?a=1&b=<2>")
+    submission = make_submission(team, "A" * 300, edition=benchmark.editions.get())
+    scored(benchmark.editions.get())
+    BoardNote.objects.create(benchmark=benchmark, submission=submission, text=f"{evil} disputes", made_at=AT)
+    found = files(benchmark)
+    for name, text in found.items():
+        if name.endswith((".html", ".svg")):
+            assert "<script" not in text, name
+            assert "<img src=x" not in text, name
+    assert 'rel="nofollow noopener noreferrer ugc"' in found[f"entries/{submission.public_id}/index.html"]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; disputes" in found["index.html"]
+
+
+def test_a_link_that_is_none_is_left_out() -> None:
+    benchmark = make_published()
+    Team.objects.update(link="javascript:alert(1)")
+    assert not any("javascript" in text for text in files(benchmark).values())
+
+
+def test_a_withdrawn_entry_is_a_struck_line_with_day_and_reason() -> None:
+    benchmark = make_published()
+    before = json.loads(files(benchmark)["board.json"])["results"]
+    Submission.objects.filter(team__name="Team Two").update(
+        withdrawn_at=AT, withdrawn_because="We trained on these images."
+    )
+    found = files(benchmark)
+    assert json.loads(found["board.json"])["results"] == before
+    assert found["index.html"].count('<tr class="withdrawn">') == 1
+    assert "withdrawn 2026-06-03: We trained on these images." in found["index.html"]
+
+
+def test_an_anonymous_team_shows_under_a_number_until_its_day() -> None:
+    benchmark = make_published()
+    Team.objects.filter(name="Team Two").update(anonymous_until=date(2026, 12, 1), link="https://two.example.org")
+    hidden = files(benchmark)
+    entry = entry_of(benchmark, "Team Two").public_id
+    assert not any("Team Two" in text or "two.example" in text for text in hidden.values())
+    assert "Anonymous entry 2" in hidden["index.html"]
+    assert "anonymous until 2026-12-01" in hidden["index.html"]
+    assert f"entries/{entry}/README.md" not in hidden
+    shown = files(benchmark, date(2026, 12, 1))
+    assert "Team Two" in shown["index.html"]
+    assert f"entries/{entry}/README.md" in shown
+
+
+def test_every_page_of_a_simulated_bank_says_so() -> None:
+    benchmark = make_published()
+    benchmark.bank.simulated = True
+    benchmark.bank.save()
+    for name, text in files(benchmark).items():
+        assert not name.endswith(".html") or "Simulated" in text, name
+
+
+def test_the_folder_of_the_site_is_replaced_whole(settings: Any, tmp_path: Path) -> None:
+    settings.HOME = tmp_path
+    benchmark = make_published()
+    publish_here(benchmark, actor=None, at=AT)
+    place = folder_here(benchmark)
+    first = (place / "index.html").read_bytes()
+    BoardNote.objects.create(benchmark=benchmark, text="The second question is disputed.", made_at=AT)
+    publish_here(benchmark, actor=None, at=AT + timedelta(minutes=1))
+    assert b"disputed" in (place / "index.html").read_bytes()
+    assert (place / "index.html").read_bytes() != first
+    assert len(list(place.parent.iterdir())) == 2  # the name, and the one folder that it stands for
+
+
+def test_a_page_of_fifty_entries_is_below_a_hundred_kilobytes() -> None:
+    names = {f"Team {place} with a long name of its own": 2 + place for place in range(50)}
+    found = files_of(make_published(shares=names), on=ON)
+    assert max(len(gzip.compress(text)) for name, text in found.items() if name.endswith((".html", ".svg"))) < 100_000
