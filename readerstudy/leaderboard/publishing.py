@@ -35,7 +35,7 @@ from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.kernels.board import ALL, TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure
 from readerstudy.leaderboard.kernels.board_files import CSV_COLUMNS, as_json, badge, citation, csv_rows, schema, sums
-from readerstudy.leaderboard.kernels.board_page import cell_lines, interval_words, rows_of, shown
+from readerstudy.leaderboard.kernels.board_page import cell_lines, interval_words, rows_of, shown, unit_words
 from readerstudy.leaderboard.kernels.statement import in_words, model_card
 from readerstudy.models import Benchmark, BoardNote, EditionResult, Submission, Team
 from readerstudy.predictions.kernels.records import without_hidden
@@ -115,7 +115,8 @@ def publish(benchmark: Benchmark, folder: Path, *, actor: User | None = None, at
             path = part / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        part.chmod(0o755)  # a web server of its own reads it
+        for path in (part, *part.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # a web server of its own reads it
     facts = {"sha256": hashlib.sha256(files[SUMS]).hexdigest(), "files": len(files)}
     record("leaderboard.published", actor=actor, at=at, subject=benchmark, facts=facts)
     return list(files)
@@ -283,6 +284,7 @@ class PublicBoard:
             "has_read": any(row["on_read"] for row in rows),
             "is_told": any(cell["name"] == ALL and cell["is_told"] for cell in result["cells"]),
             "interval": interval_words(result),
+            "units": unit_words(result),
             "sorts": sorts,
             "editions": self._editions(one, root),
             "cells": cell_lines(result, self.due),

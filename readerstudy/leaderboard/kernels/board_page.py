@@ -50,3 +50,8 @@ def cell_lines(
 def interval_words(result: Mapping[str, Any]) -> str:
     """How the intervals of accuracy were made."""
     return f"Wilson, by {result['cluster']}" if result["is_by_cluster"] else "Wilson"
+
+
+def unit_words(result: Mapping[str, Any]) -> str:
+    """Of whom questions are, in the plural."""
+    return {"patient": "patients", "exam": "exams"}.get(result["cluster"], "patients or exams")

@@ -46,7 +46,12 @@ def make_benchmark(bank: QuestionBank | None = None, *, n: int = 12, n_editions:
         due = FIRST_EDITION + timedelta(days=180 * (number - 1))
         Edition.objects.create(benchmark=made, number=number, due_on=due)
     version = BenchmarkVersion.objects.create(
-        benchmark=made, number=1, protocol="{}", protocol_sha256="0" * 64, keys_salt="1" * 64, made_at=FROZEN_AT
+        benchmark=made,
+        number=1,
+        protocol="{}",
+        protocol_sha256=hashlib.sha256(b"{}").hexdigest(),
+        keys_salt="1" * 64,
+        made_at=FROZEN_AT,
     )
     revisions = Revision.objects.in_bank(bank).current().order_by("question__number")
     BenchmarkQuestion.objects.bulk_create(

@@ -143,4 +143,5 @@ def test_the_job_runs_once_and_says_what_it_made() -> None:
     confirmed(edition)
     job = Job.objects.get(kind=editions.SCORE)
     assert job.params["edition"] == edition.pk
+    assert edition.confirmed_by is not None
     assert confirm_edition(edition, actor=edition.confirmed_by, at=AFTER) == job
