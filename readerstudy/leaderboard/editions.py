@@ -131,6 +131,8 @@ def score_again(edition: Edition, *, actor: User, at: datetime) -> Job:
     edition, version = _locked(edition), current_version(edition.benchmark)
     if edition.published_at is None:
         raise LeaderboardRefused("not_published", _("This edition is not published yet."))
+    if edition.benchmark.editions.filter(published_at__isnull=False, number__gt=edition.number).exists():
+        raise LeaderboardRefused("not_newest", _("Only the newest published edition is scored on another version."))
     if edition.results.filter(version=version).exists():
         sentence = _("This edition stands on version %(n)s already, which is the newest.")
         raise LeaderboardRefused("scored", sentence % {"n": version.number})
