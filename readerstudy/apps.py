@@ -87,6 +87,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.enrolment.reader_status import sweep_reminders
         from readerstudy.exports import report_job
         from readerstudy.leaderboard import benchmarks, inputs, submissions
+        from readerstudy.leaderboard import editions, publication_jobs
         from readerstudy.model_runs import publishing
         from readerstudy.predictions import uploads
         from readerstudy.reading.case_opening import sweep_readings
@@ -103,6 +104,9 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(publishing.KIND, publishing.run_publishing),
                 JobHandler(benchmarks.PACK, inputs.pack_inputs),
                 JobHandler(submissions.CHECK, submissions.check_submission),
+                JobHandler(editions.SCORE, editions.run_scoring),
+                JobHandler(publication_jobs.PUBLISH, publication_jobs.run_publishing),
+                JobHandler(publication_jobs.VERIFY, publication_jobs.run_verifying),
             ),
             sweeps=(sweep_readings, sweep_reminders),
             demonstration=(add_studies, add_prompt_iterations, add_models_at_work),

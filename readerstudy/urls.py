@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 
 from annotation.views.site.confirming import page_paths
 from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
+from readerstudy.acts.editions import BOARD_ACTS, EDITION_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from readerstudy.acts.submissions import BOARD_SUBMISSION_ACTS, HAND_IN_ACTS, STATEMENT_ACTS
@@ -14,6 +15,7 @@ from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
 from readerstudy.views.leaderboard import benchmarks
 from readerstudy.views.leaderboard import submissions
+from readerstudy.views.leaderboard import editions
 from readerstudy.views.predictions import models, uploads
 from readerstudy.views.results import overview, pairs
 
@@ -160,6 +162,9 @@ urlpatterns: list[URLPattern] = [
     path("leaderboards/<slug:slug>/inputs/", benchmarks.leaderboard_inputs, name="leaderboard-inputs"),
     *page_paths("leaderboards/<slug:slug>/", BENCHMARK_ACTS),
     *page_paths("leaderboards/<slug:slug>/teams/<str:public_id>/", TEAM_ACTS),
+    path("leaderboards/<slug:slug>/editions/", editions.leaderboard_editions, name="leaderboard-editions"),
+    *page_paths("leaderboards/<slug:slug>/editions/<int:number>/", EDITION_ACTS),
+    *page_paths("leaderboards/<slug:slug>/", BOARD_ACTS),
     # reading
     path("read/<slug:slug>/room/", reading.reading_room, name="reading-room"),
     path("read/<slug:slug>/session/", reading.reading_session, name="reading-session"),

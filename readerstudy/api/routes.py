@@ -8,6 +8,7 @@ from annotation.api.acting import api_paths, resource_of
 from annotation.api.questionbank.banks import OneBank
 from annotation.api.questionbank.question_acts import ReasonSent
 from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
+from readerstudy.acts.editions import BOARD_ACTS, EDITION_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import (
     DESIGN_ACTS,
@@ -26,6 +27,7 @@ from readerstudy.api import (
     invited_readers,
     leaderboard_benchmarks,
     leaderboard_submissions,
+    leaderboard_editions,
     model_list,
     model_run_list,
     shared_links,
@@ -47,6 +49,8 @@ TEAM = f"{BENCHMARK}teams/<str:public_id>/"
 BOARD_SUBMISSIONS = "leaderboards/<slug:slug>/submissions/"
 STATEMENTS = "leaderboards/<slug:slug>/statements/"
 IMPORT = "prediction-imports/<str:public_id>/"
+LEADERBOARD = "leaderboards/<slug:slug>/"
+EDITION = f"{LEADERBOARD}editions/<int:number>/"
 
 urlpatterns = [
     path("studies/", study_list.Studies.as_view(), name="api-studies"),
@@ -160,5 +164,15 @@ urlpatterns = [
     *api_paths(TEAM, TEAM_ACTS, leaderboard_benchmarks.OneTeam, RefuseTeam=ReasonSent),
     path("prediction-imports/", model_run_list.PredictionFiles.as_view(), name="api-prediction-imports"),
     path(IMPORT, model_run_list.OnePredictionImport.as_view(), name="api-prediction-import"),
+    path(f"{LEADERBOARD}editions/", leaderboard_editions.Editions.as_view(), name="api-leaderboard-editions"),
+    path(EDITION, leaderboard_editions.OneEdition.as_view(), name="api-leaderboard-edition"),
+    path(
+        f"{EDITION}results/<int:version>/",
+        leaderboard_editions.OneEditionResult.as_view(),
+        name="api-leaderboard-edition-result",
+    ),
+    *api_paths(EDITION, EDITION_ACTS, leaderboard_editions.OneEdition),
+    path(f"{LEADERBOARD}notes/", leaderboard_editions.Notes.as_view(), name="api-leaderboard-notes"),
+    *api_paths(LEADERBOARD, BOARD_ACTS, leaderboard_editions.OneBoard),
     path(f"{IMPORT}store/", model_run_list.StorePredictions.as_view(), name="api-prediction-import-store"),
 ]

@@ -14,13 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 from django.conf import settings
 from django.template.loader import render_to_string
-from django.utils import timezone, translation
-from django.utils.translation import gettext as _
+from django.utils import translation
 from msgspec import Struct
 
 from annotation.audit.recording import record
@@ -28,29 +27,19 @@ from annotation.exports.bank_export import whole_folder
 from annotation.exports.tables import Format, write_table
 from annotation.figures.kernels.forms import FigureForm
 from annotation.figures.kernels.style import rendered
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue_once
-from annotation.models import Job, User
-from readerstudy.leaderboard.access import LeaderboardRefused
+from annotation.models import User
 from readerstudy.leaderboard.kernels.board import ALL, TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure
 from readerstudy.leaderboard.kernels.board_files import CSV_COLUMNS, as_json, badge, citation, csv_rows, schema, sums
 from readerstudy.leaderboard.kernels.board_page import cell_lines, interval_words, rows_of, shown, unit_words
 from readerstudy.leaderboard.kernels.statement import in_words, model_card
+from readerstudy.leaderboard.publication_jobs import check_has_results
 from readerstudy.models import Benchmark, BoardNote, EditionResult, Submission, Team
 from readerstudy.predictions.kernels.records import without_hidden
 
 PAGES = "readerstudy/leaderboard/public"
 SUMS = "SHA256SUMS"
 TELL_WHO = frozenset({"model", "version", "weights", "link", "contact"})  # of a statement
-
-
-class PublishingParams(TypedDict):
-    benchmark: int
-    actor: int
-
-
-PUBLISH: JobKind[PublishingParams] = JobKind("publish_leaderboard")
 
 
 class ShownNote(Struct, frozen=True):
@@ -82,29 +71,6 @@ class Address(Struct, frozen=True):
 def folder_here(benchmark: Benchmark) -> Path:
     """From where the site gives it out."""
     return Path(settings.HOME) / "boards" / benchmark.slug
-
-
-def ask_to_publish(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
-    """A job writes the folder of the site anew. One that waits or runs is enough."""
-    check_has_results(benchmark)
-    title = _("Public board of %(name)s") % {"name": benchmark.name}
-    params = PublishingParams(benchmark=benchmark.pk, actor=actor.pk)
-    return enqueue_once(PUBLISH, title, params, about="benchmark", actor=actor, at=at)
-
-
-def check_has_results(benchmark: Benchmark) -> None:
-    if not EditionResult.objects.filter(edition__benchmark=benchmark).exists():
-        sentence = _("No edition of “%(name)s” is published yet: propose one after its date.")
-        raise LeaderboardRefused("no_edition", sentence % {"name": benchmark.name})
-
-
-def run_publishing(progress: Progress, params: PublishingParams) -> Result:
-    """The handler."""
-    benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])
-    progress.report(0, 1)
-    publish_here(benchmark, actor=User.objects.get(pk=params["actor"]), at=timezone.now())
-    progress.report(1, 1)
-    return {"benchmark": benchmark.slug}
 
 
 def publish(benchmark: Benchmark, folder: Path, *, actor: User | None = None, at: datetime) -> list[str]:

@@ -9,8 +9,16 @@ from annotation.models import CallBatch
 from annotation.people.event_things import Thing
 from readerstudy.models import Analysis, Benchmark, Enrolment, ModelEntry, PredictionRun, ReaderStudy, Team
 from readerstudy.models import Analysis, Enrolment, ModelEntry, PredictionRun, ReaderStudy, Statement, Submission
+from readerstudy.models import Analysis, Benchmark, Enrolment, ModelEntry, PredictionRun, ReaderStudy
 
 STUDY_ACTS = {
+    "benchmark.version_made": _("made a version of a benchmark"),
+    "edition.confirmed": _("confirmed an edition of a leaderboard"),
+    "edition.proposed": _("proposed an edition of a leaderboard"),
+    "edition.scored": _("scored an edition of a leaderboard"),
+    "edition.taken_back": _("took the proposal of an edition back"),
+    "leaderboard.noted": _("added a note to a leaderboard"),
+    "leaderboard.published": _("wrote the public board of a leaderboard"),
     "analysis.opened": _("read an analysis for the first time"),
     "benchmark.changed": _("changed the draft of a leaderboard"),
     "benchmark.closed": _("closed a leaderboard"),
@@ -119,6 +127,7 @@ def study_things() -> dict[str, Thing]:
         ),
         "benchmark": Thing(
             _("leaderboard"), Benchmark, lambda row: reverse("leaderboard", args=[row.slug]), is_named=True
+            _("benchmark"), Benchmark, lambda row: reverse("leaderboard-editions", args=[row.slug]), is_named=True
         ),
         "callbatch": Thing(
             _("calls of a model"),

@@ -17,6 +17,7 @@ from annotation.refusals import Refused
 from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
 from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
+from readerstudy.acts.editions import BOARD_ACTS, EDITION_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import DESIGN_ACTS, LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from readerstudy.acts.submissions import BOARD_SUBMISSION_ACTS, HAND_IN_ACTS, STATEMENT_ACTS
@@ -44,6 +45,8 @@ EVERY: tuple[type[Act[Any]], ...] = (
     *BOARD_SUBMISSION_ACTS,
     *STATEMENT_ACTS,
     *HAND_IN_ACTS,
+    *EDITION_ACTS,
+    *BOARD_ACTS,
 )
 ACTS = {act.name: act for act in EVERY}
 
