@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from annotation.call_enums import CallOutcome
 from annotation.models import ModelCall, Revision, User
 from annotation.questionbank.priors import patients_of
-from annotation.statistics.kernels.comparing import SIGNIFICANT
+from annotation.statistics.kernels.ranking import SIGNIFICANT
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import TASKS, Voided
 from readerstudy.analysis.kernels.result import LETTERS, READER

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import DRAWS, units_of
-from annotation.statistics.kernels.comparing import SIGNIFICANT, RankBand, RankedPair, rank_bands, ranked_pairs
 from annotation.statistics.kernels.pair_intervals import pair_statistics
 from annotation.statistics.kernels.proportions import accuracy, accuracy_task_mean, clustered_accuracy
+from annotation.statistics.kernels.ranking import SIGNIFICANT, RankBand, RankedPair, rank_bands, ranked_pairs
 from readerstudy.analysis.kernels.arrays import TASKS
 from readerstudy.analysis.kernels.result import N_OPTIONS
 from readerstudy.comparison.kernels.comparison_tables import ComparedModel, StoredComparison

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import units_of
-from annotation.statistics.kernels.comparing import holm_adjusted, ranked_pairs
+from annotation.statistics.kernels.comparing import holm_adjusted
+from annotation.statistics.kernels.ranking import ranked_pairs
 from annotation.statistics.kernels.proportions import accuracy, clustered_accuracy, run_spread
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.comparison.kernels.bank_comparison import MISSING

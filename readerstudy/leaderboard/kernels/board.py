@@ -17,9 +17,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import units_of
-from annotation.statistics.kernels.comparing import rank_bands, ranked_pairs
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.proportions import accuracy, accuracy_task_mean, clustered_accuracy
+from annotation.statistics.kernels.ranking import rank_bands, ranked_pairs
 from readerstudy.analysis.kernels.arrays import TASKS
 from readerstudy.analysis.kernels.result import LETTERS, N_OPTIONS
 from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, BankArrays

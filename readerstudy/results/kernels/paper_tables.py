@@ -80,7 +80,8 @@ def best_model(result: StoredAnalysis) -> str | None:
 
     Late models are left out, so that none of them changes what is said of the others.
     """
-    from annotation.statistics.kernels.comparing import SIGNIFICANT, holm_adjusted  # loads numpy
+    from annotation.statistics.kernels.comparing import holm_adjusted  # loads numpy
+    from annotation.statistics.kernels.ranking import SIGNIFICANT
 
     late = {one["name"] for one in post_hoc_models(result)}
     pairs = [

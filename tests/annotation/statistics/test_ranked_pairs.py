@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from annotation.statistics.kernels.comparing import cluster_mcnemar_chi2, clustered_difference, ranked_pairs
+from annotation.statistics.kernels.comparing import cluster_mcnemar_chi2, clustered_difference
+from annotation.statistics.kernels.ranking import ranked_pairs
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])

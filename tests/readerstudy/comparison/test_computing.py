@@ -9,14 +9,8 @@ import numpy as np
 import pytest
 
 from annotation.enums import Task
-from annotation.statistics.kernels.comparing import (
-    PairedTable,
-    RankBand,
-    mcnemar_exact_p,
-    paired_table,
-    rank_bands,
-    ranked_pairs,
-)
+from annotation.statistics.kernels.comparing import PairedTable, mcnemar_exact_p, paired_table
+from annotation.statistics.kernels.ranking import RankBand, rank_bands, ranked_pairs
 from annotation.tables.kernels.printing import printed
 from annotation.tables.kernels.table import Counted
 from readerstudy.analysis.kernels.result import LETTERS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 
-from annotation.statistics.kernels.comparing import rank_bands, ranked_pairs
+from annotation.statistics.kernels.ranking import rank_bands, ranked_pairs
 from readerstudy.leaderboard.kernels.board import (
     ReadStudy,
     ToldCell,
