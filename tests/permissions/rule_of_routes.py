@@ -8,6 +8,7 @@ from annotation.acts import Act
 from annotation.acts.banks import JobAct
 from annotation.acts.rounds import RoundAct
 from readerstudy.acts.benchmarks import BenchmarkAct, MemberAct, TeamAct
+from readerstudy.acts.editions import BoardAct, EditionAct
 from readerstudy.acts.models import ModelRunAct, RunAct
 from readerstudy.acts.studies import LinkAct, ReaderAct, StudyAct
 from readerstudy.acts.submissions import NameSubmission, StatementAct, WithdrawSubmission
@@ -159,6 +160,13 @@ RULES: dict[str, Rule] = {
     **_each(rules.BOARD_STATEMENT, "leaderboard-statement leaderboard-card api-leaderboard-statement"),
     **_acts(rules.BOARD_STATEMENT, StatementAct),
     **_each(rules.BOARD_SENDING, "leaderboard-statement-new"),
+    **_each(rules.LOOKED_ON, "leaderboard-editions"),
+    **_each(
+        rules.KNOWN_BENCHMARK,
+        "api-leaderboard-editions api-leaderboard-edition api-leaderboard-edition-result api-leaderboard-notes",
+    ),
+    **_acts(rules.RUN_BENCHMARK, EditionAct),
+    **_acts(rules.RUN_BENCHMARK, BoardAct),
     # everything else
     **_each(rules.BIN, "bin"),
     **_each(rules.RESTORED, "bin-restore"),

@@ -42,6 +42,7 @@ from annotation.views.people import invitations
 from annotation.views.review.rounds import overseen_round, seen_round
 from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.acts.benchmarks import MemberAct, TeamAct, known_team, run_benchmark, taken_benchmark
+from readerstudy.acts.editions import run_benchmark
 from readerstudy.acts.models import (
     changeable_entry,
     changeable_run,
@@ -60,6 +61,7 @@ from readerstudy.acts.submissions import (
 from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.leaderboard.access import LeaderboardRefused, known_benchmark
 from readerstudy.leaderboard.access import known_benchmark, looks_on, team_of
+from readerstudy.leaderboard.access import known_benchmark, looks_on
 from readerstudy.predictions.entries import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
@@ -101,6 +103,19 @@ def _no_further(_person: User, _values: Values) -> None:
 def _of_round(find: Callable[[User, str], object]) -> Callable[[User, Values], object]:
     """Also of a study."""
     return lambda person, values: find(person, values["slug"])
+
+
+def _benchmark(person: User, values: Values) -> None:
+    known_benchmark(person, values["slug"])
+
+
+def _looked_on(person: User, values: Values) -> None:
+    known_benchmark(person, values["slug"])
+    _must(looks_on(person), PermissionDenied)
+
+
+def _run_benchmark(person: User, values: Values) -> None:
+    run_benchmark(person, values["slug"])
 
 
 def _of_thing(find: Callable[[User, str], object]) -> Callable[[User, Values], object]:
@@ -329,6 +344,9 @@ BOARD_STATEMENT = Rule(
 )
 BOARD_NAMING = Rule("Naming a submission for an edition: its team", _found_by(NameSubmission))
 BOARD_WITHDRAWING = Rule("Withdrawing a submission: its team, and coordinators", _found_by(WithdrawSubmission))
+KNOWN_BENCHMARK = Rule("A benchmark: coordinators, administrators, and submitters once it is frozen", _benchmark)
+LOOKED_ON = Rule("The work on a benchmark: coordinators and administrators, who read", _looked_on)
+RUN_BENCHMARK = Rule("Acts on a benchmark: coordinators", _run_benchmark)
 BIN = Rule("The bin: coordinators, administrators, and who may restore something", _bin)
 RESTORED = Rule("Restoring from the bin: coordinators, administrators, and who deleted it in an own study", _restored)
 JOB = Rule("A job: who started it, coordinators, and administrators", _job)

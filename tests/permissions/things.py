@@ -241,6 +241,7 @@ def _of_models(place: Place) -> dict[str, list[Thing]]:
     return {
         "model": [Thing(label, {"public_id": there[name].public_id}) for label, name in models.items()],
         "prediction-import-new": [Thing(label, {"public_id": there[name].public_id}) for label, name in models.items()],
+        "leaderboard-": _one(slug=there["benchmark"].slug, number=1, version=1),
         "models-compare": _one(slug=there["study draft"].bank.slug, public_id="none", form="csv"),
         "prediction-import": _one(public_id=there["sent good"].public_id),
         "prediction-run": _one(public_id=there["run 1"].public_id),

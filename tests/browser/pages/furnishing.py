@@ -69,6 +69,7 @@ from tests.browser.pages.endpoints import probe_endpoints
 from tests.browser.pages.factors import equip
 from tests.browser.pages.feedback import judge_prompts
 from tests.browser.pages.leaderboards import hold_leaderboards
+from tests.browser.pages.published_board import hold_board
 from tests.browser.pages.model_runs import run_models
 from tests.browser.pages.models import enter_models
 from tests.browser.pages.place import Place, cast
@@ -101,6 +102,7 @@ def furnish(words: str = "") -> Place:
     hold_studies(place)
     seat_readers(place)
     enter_models(place)
+    hold_board(place)
     permit(place)
     write_prompts(place)
     run_models(place)

@@ -104,6 +104,9 @@ IN_STUDIES = [
     Shown("study-items", "cora", ("study results", "analysis"), "?which=missed"),
     Shown("study-items", "cora", ("study results", "analysis"), "?show=behaviour"),
     Shown("study-pair", "cora", ("study results", "analysis", "0", "2"), act=unfold),
+    # leaderboards
+    Shown("leaderboard-editions", "cora", ("benchmark",), act=unfold),
+    Shown("leaderboard-editions", "ada", ("benchmark",)),
     # results by a link
     Shown("study-share", "cora", ("study results", "analysis"), act=unfold),
     Shown("study-share", "cora", ("study results", "analysis"), act=make_link, note="made"),

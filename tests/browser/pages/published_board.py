@@ -1,0 +1,31 @@
+"""A leaderboard of the site in which every page has something to show: one edition published, one to come."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from django.utils import timezone
+
+from annotation.enums import QuestionState
+from annotation.models import Question
+from readerstudy.leaderboard.versions import add_note
+from readerstudy.models import Benchmark, Edition
+from tests.browser.pages.place import Place
+from tests.readerstudy.leaderboard.made import keys_of, make_benchmark, make_submission, make_team, wrong_at
+from tests.readerstudy.leaderboard.published import scored
+
+
+def hold_board(place: Place) -> None:
+    benchmark, cora = make_benchmark(place.things["study draft"].bank), place.people["cora"]
+    Benchmark.objects.filter(pk=benchmark.pk).update(name=place.named("Private test")[:100])
+    first, keys = benchmark.editions.get(number=1), keys_of(benchmark)
+    team = make_team(benchmark, place.named("Team")[:100], place.people["mona"])
+    for wrong in ((1, 2), (3,)):
+        submission = make_submission(team, wrong_at(keys, wrong))
+    submission.entries.create(edition=first, team=team, named_at=timezone.now())
+    first.proposed_by, first.confirmed_by = cora, place.people["omni"]
+    scored(first)
+    Edition.objects.filter(benchmark=benchmark, number=2).update(due_on=date(2199, 1, 1))
+    Question.objects.filter(bank=benchmark.bank, number=2).update(state=QuestionState.WITHDRAWN)
+    add_note(benchmark, place.said("The second question is disputed."), actor=cora, at=timezone.now())
+    place.things["benchmark"] = benchmark
