@@ -16,7 +16,7 @@ from annotation.models import User
 from readerstudy.forms.editions import NoteForm, VersionForm
 from readerstudy.leaderboard.access import known_benchmark, runs_leaderboards
 from readerstudy.leaderboard.editions import (
-    check_can_be_scored,
+    check_may_confirm,
     confirm_edition,
     entries_of,
     propose_edition,
@@ -71,7 +71,7 @@ class ConfirmEdition(EditionAct):
     do, done = confirm_edition, gettext_lazy("The edition is confirmed. A job scores it and writes the public board.")
 
     def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation:
-        check_can_be_scored(self.thing, at=at)
+        check_may_confirm(self.thing, actor=self.person, at=at)
         names = [str(one.team) for one in entries_of(self.thing, at)]
         sentences = [
             _("Scored at once: %(n)s, of %(teams)s.") % {"n": len(names), "teams": ", ".join(sorted(names))},

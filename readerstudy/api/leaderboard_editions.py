@@ -15,7 +15,7 @@ from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from readerstudy.api.study_list import StoredFile
 from readerstudy.leaderboard.access import known_benchmark
 from readerstudy.leaderboard.benchmarks import current_version
-from readerstudy.models import Benchmark, BoardNote, Edition, EditionResult
+from readerstudy.models import Benchmark, Edition, EditionResult
 
 
 class EditionShape(Shown):
@@ -35,19 +35,16 @@ class BoardShape(Shown):
     name = serializers.CharField()
     version = serializers.SerializerMethodField(help_text="number of the newest version")
     editions = serializers.SerializerMethodField(help_text="numbers of those that are published")
-    n_notes = serializers.IntegerField(source="notes.count")
+    notes = serializers.SerializerMethodField(help_text="disputes and corrections, as everybody reads them")
 
     def get_version(self, row: Benchmark) -> int:
         return current_version(row).number
 
+    def get_notes(self, row: Benchmark) -> list[str]:
+        return list(row.notes.values_list("text", flat=True))
+
     def get_editions(self, row: Benchmark) -> list[int]:
         return list(row.editions.filter(published_at__isnull=False).values_list("number", flat=True))
-
-
-class NoteShape(Shown):
-    text = serializers.CharField()
-    entry = serializers.CharField(source="submission.public_id", default=None, allow_null=True)
-    made_at = Moment()
 
 
 class OfBenchmark(Resource):
@@ -98,13 +95,3 @@ class OneBoard(OnlyPost, OfBenchmark, OneOf[Benchmark]):
 
     def one(self) -> Benchmark:
         return self.benchmark
-
-
-class Notes(OfBenchmark, ListOf[BoardNote]):
-    """Disputes and corrections, as everybody reads them on the public board."""
-
-    shape = NoteShape
-    summary = "List the notes of a leaderboard"
-
-    def rows(self) -> QuerySet[BoardNote]:
-        return self.benchmark.notes.select_related("submission")

@@ -172,7 +172,6 @@ urlpatterns = [
         name="api-leaderboard-edition-result",
     ),
     *api_paths(EDITION, EDITION_ACTS, leaderboard_editions.OneEdition),
-    path(f"{LEADERBOARD}notes/", leaderboard_editions.Notes.as_view(), name="api-leaderboard-notes"),
     *api_paths(LEADERBOARD, BOARD_ACTS, leaderboard_editions.OneBoard),
     path(f"{IMPORT}store/", model_run_list.StorePredictions.as_view(), name="api-prediction-import-store"),
 ]

@@ -79,12 +79,7 @@ def take_back_edition(edition: Edition, *, actor: User, at: datetime) -> Edition
 def confirm_edition(edition: Edition, *, actor: User, at: datetime) -> Job:
     """The second person. A job then scores everything that is named; confirmed again, it is asked for again."""
     edition = locked_edition(edition)
-    check_can_be_scored(edition, at=at)
-    if edition.proposed_at is None:
-        raise LeaderboardRefused("not_proposed", _("Nobody has proposed this edition yet: propose it first."))
-    if edition.proposed_by_id == actor.pk:
-        sentence = _("You proposed this edition: another coordinator confirms it.")
-        raise LeaderboardRefused("same_person", sentence)
+    check_may_confirm(edition, actor=actor, at=at)
     if edition.confirmed_at is None:
         edition.confirmed_by, edition.confirmed_at = actor, at
         edition.save(update_fields=["confirmed_by", "confirmed_at"])
@@ -111,6 +106,15 @@ def _ask(edition: Edition, version: BenchmarkVersion, *, actor: User, at: dateti
     title = _("Edition %(n)s of %(name)s on version %(version)s") % facts
     params = ScoringParams(edition=edition.pk, version=version.pk, actor=actor.pk)
     return enqueue_once(SCORE, title, params, about="edition", actor=actor, at=at)
+
+
+def check_may_confirm(edition: Edition, *, actor: User, at: datetime) -> None:
+    """Refused to the person who proposed it."""
+    check_can_be_scored(edition, at=at)
+    if edition.proposed_at is None:
+        raise LeaderboardRefused("not_proposed", _("Nobody has proposed this edition yet: propose it first."))
+    if edition.proposed_by_id == actor.pk:
+        raise LeaderboardRefused("same_person", _("You proposed this edition: another coordinator confirms it."))
 
 
 def check_can_be_scored(edition: Edition, *, at: datetime) -> None:

@@ -163,7 +163,7 @@ RULES: dict[str, Rule] = {
     **_each(rules.LOOKED_ON, "leaderboard-editions"),
     **_each(
         rules.KNOWN_BENCHMARK,
-        "api-leaderboard-editions api-leaderboard-edition api-leaderboard-edition-result api-leaderboard-notes",
+        "api-leaderboard-editions api-leaderboard-edition api-leaderboard-edition-result",
     ),
     **_acts(rules.RUN_BENCHMARK, EditionAct),
     **_acts(rules.RUN_BENCHMARK, BoardAct),
