@@ -86,8 +86,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.demonstration.prompt_iterations import add_prompt_iterations
         from readerstudy.enrolment.reader_status import sweep_reminders
         from readerstudy.exports import report_job
-        from readerstudy.leaderboard import benchmarks, inputs, submissions
-        from readerstudy.leaderboard import editions, publication_jobs
+        from readerstudy.leaderboard import benchmarks, editions, inputs, publication_jobs, submissions
         from readerstudy.model_runs import publishing
         from readerstudy.predictions import uploads
         from readerstudy.reading.case_opening import sweep_readings

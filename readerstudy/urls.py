@@ -13,9 +13,7 @@ from readerstudy.acts.submissions import BOARD_SUBMISSION_ACTS, HAND_IN_ACTS, ST
 from readerstudy.views import conducting, links, monitoring, reading, runs, studies
 from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
-from readerstudy.views.leaderboard import benchmarks
-from readerstudy.views.leaderboard import submissions
-from readerstudy.views.leaderboard import editions
+from readerstudy.views.leaderboard import benchmarks, editions, submissions
 from readerstudy.views.predictions import models, uploads
 from readerstudy.views.results import overview, pairs
 

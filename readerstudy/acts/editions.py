@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,8 +12,8 @@ from django.utils.translation import gettext_lazy
 
 from annotation.acts import Act, Confirmation
 from annotation.models import User
+from readerstudy.acts.benchmarks import run_benchmark
 from readerstudy.forms.editions import NoteForm, VersionForm
-from readerstudy.leaderboard.access import known_benchmark, runs_leaderboards
 from readerstudy.leaderboard.editions import (
     check_may_confirm,
     confirm_edition,
@@ -28,14 +27,6 @@ from readerstudy.leaderboard.versions import add_note, make_new_version
 from readerstudy.models import Benchmark, Edition
 
 PAGE = "leaderboard-editions"
-
-
-def run_benchmark(person: User, slug: str) -> Benchmark:
-    """The benchmark, for coordinators. Who knows it otherwise may not, to everybody else it does not exist."""
-    benchmark = known_benchmark(person, slug)
-    if not runs_leaderboards(person):
-        raise PermissionDenied(_("This is for coordinators."))
-    return benchmark
 
 
 class EditionAct(Act[Edition]):

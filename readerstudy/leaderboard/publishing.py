@@ -28,18 +28,17 @@ from annotation.exports.tables import Format, write_table
 from annotation.figures.kernels.forms import FigureForm
 from annotation.figures.kernels.style import rendered
 from annotation.models import User
+from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import ALL, TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure
 from readerstudy.leaderboard.kernels.board_files import CSV_COLUMNS, as_json, badge, citation, csv_rows, schema, sums
 from readerstudy.leaderboard.kernels.board_page import cell_lines, interval_words, rows_of, shown, unit_words
-from readerstudy.leaderboard.kernels.statement import in_words, model_card
 from readerstudy.leaderboard.publication_jobs import check_has_results
 from readerstudy.models import Benchmark, BoardNote, EditionResult, Submission, Team
 from readerstudy.predictions.kernels.records import without_hidden
 
 PAGES = "readerstudy/leaderboard/public"
 SUMS = "SHA256SUMS"
-TELL_WHO = frozenset({"model", "version", "weights", "link", "contact"})  # of a statement
 
 
 class ShownNote(Struct, frozen=True):
@@ -296,7 +295,8 @@ class PublicBoard:
     def _entry(self, name: str) -> Iterator[tuple[str, bytes]]:
         entry, submission = self.entries[name], self.submissions[name]
         answers = submission.statement.answers if submission.statement else {}
-        lines = [one for one in in_words(answers) if not (entry.anonymous_until and one[0] in TELL_WHO)]
+        said = statement.shown(answers, anonymous=bool(entry.anonymous_until))
+        lines = [(asked.name, asked.label, text) for asked, text in said if text]
         found = [(one, own) for one in self.results for own in one.result["entries"] if own["entry"] == name]
         context = {
             **self._about("../../"),
@@ -313,13 +313,15 @@ class PublicBoard:
         folder = f"entries/{name}/"
         yield f"{folder}index.html", _page("entry.html", context)
         if not entry.anonymous_until:
-            results = [
-                (f"Edition {one.edition}, version {one.version}: {what}", told["value"], told["n"])
-                for one, own in found
-                for what, told in {**own["numbers"], TASK_MEAN: own[TASK_MEAN]}.items()
-                if told
-            ]
-            card = model_card(answers, benchmark=self.benchmark.name, address=folder, results=results)
+            about = self.benchmark
+            card = statement.model_card(
+                answers,
+                [result for one, own in found for result in _of_card(one, own)],
+                team=entry.team,
+                benchmark=about.name,
+                slug=about.slug,
+                version=found[-1][0].version,
+            )
             yield f"{folder}README.md", card.encode()
         one, own = found[-1]
         yield f"badges/{name}.svg", badge(f"{self.benchmark.name}, edition {one.edition}", _badge_words(entry, own))
@@ -343,6 +345,15 @@ class PublicBoard:
             "entries": {name: msgspec.structs.asdict(one) for name, one in self.entries.items()},
             "notes": [msgspec.structs.asdict(one) for one in self.notes],
         }
+
+
+def _of_card(one: Published, own: Mapping[str, Any]) -> Iterator[statement.CardResult]:
+    """What a model card says of an entry: the numbers that an edition told."""
+    for what, told in {**own["numbers"], TASK_MEAN: own[TASK_MEAN]}.items():
+        if told:
+            limits = None if told["low"] is None else (told["low"], told["high"])
+            metric = f"Accuracy, {what}, edition {one.edition} on version {one.version}"
+            yield statement.CardResult(metric, told["value"], limits, told["n"])
 
 
 def _day(at: datetime) -> str:

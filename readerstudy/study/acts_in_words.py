@@ -7,9 +7,17 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import CallBatch
 from annotation.people.event_things import Thing
-from readerstudy.models import Analysis, Benchmark, Enrolment, ModelEntry, PredictionRun, ReaderStudy, Team
-from readerstudy.models import Analysis, Enrolment, ModelEntry, PredictionRun, ReaderStudy, Statement, Submission
-from readerstudy.models import Analysis, Benchmark, Enrolment, ModelEntry, PredictionRun, ReaderStudy
+from readerstudy.models import (
+    Analysis,
+    Benchmark,
+    Enrolment,
+    ModelEntry,
+    PredictionRun,
+    ReaderStudy,
+    Statement,
+    Submission,
+    Team,
+)
 
 STUDY_ACTS = {
     "benchmark.version_made": _("made a version of a benchmark"),
@@ -127,7 +135,6 @@ def study_things() -> dict[str, Thing]:
         ),
         "benchmark": Thing(
             _("leaderboard"), Benchmark, lambda row: reverse("leaderboard", args=[row.slug]), is_named=True
-            _("benchmark"), Benchmark, lambda row: reverse("leaderboard-editions", args=[row.slug]), is_named=True
         ),
         "callbatch": Thing(
             _("calls of a model"),

@@ -153,7 +153,7 @@ RULES: dict[str, Rule] = {
     **_acts(rules.DECIDED_TEAM, TeamAct),
     **_acts(rules.MEMBERS, MemberAct),
     **_each(rules.BOARD_SENT, "leaderboard-submissions"),
-    **_each(rules.BOARD_KNOWN, "api-leaderboard-submissions api-leaderboard-statements"),
+    **_each(rules.KNOWN_BOARD, "api-leaderboard-submissions api-leaderboard-statements"),
     **_each(rules.BOARD_SUBMISSION, "leaderboard-submission leaderboard-report api-leaderboard-submission"),
     **_acts(rules.BOARD_NAMING, NameSubmission),
     **_acts(rules.BOARD_WITHDRAWING, WithdrawSubmission),
@@ -162,11 +162,11 @@ RULES: dict[str, Rule] = {
     **_each(rules.BOARD_SENDING, "leaderboard-statement-new"),
     **_each(rules.LOOKED_ON, "leaderboard-editions"),
     **_each(
-        rules.KNOWN_BENCHMARK,
+        rules.KNOWN_BOARD,
         "api-leaderboard-editions api-leaderboard-edition api-leaderboard-edition-result",
     ),
-    **_acts(rules.RUN_BENCHMARK, EditionAct),
-    **_acts(rules.RUN_BENCHMARK, BoardAct),
+    **_acts(rules.RUN_BOARD, EditionAct),
+    **_acts(rules.RUN_BOARD, BoardAct),
     # everything else
     **_each(rules.BIN, "bin"),
     **_each(rules.RESTORED, "bin-restore"),

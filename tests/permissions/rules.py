@@ -42,7 +42,6 @@ from annotation.views.people import invitations
 from annotation.views.review.rounds import overseen_round, seen_round
 from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.acts.benchmarks import MemberAct, TeamAct, known_team, run_benchmark, taken_benchmark
-from readerstudy.acts.editions import run_benchmark
 from readerstudy.acts.models import (
     changeable_entry,
     changeable_run,
@@ -59,9 +58,7 @@ from readerstudy.acts.submissions import (
     known_submission,
 )
 from readerstudy.enrolment.reader_status import own_enrolment
-from readerstudy.leaderboard.access import LeaderboardRefused, known_benchmark
 from readerstudy.leaderboard.access import known_benchmark, looks_on, team_of
-from readerstudy.leaderboard.access import known_benchmark, looks_on
 from readerstudy.predictions.entries import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
@@ -105,17 +102,9 @@ def _of_round(find: Callable[[User, str], object]) -> Callable[[User, Values], o
     return lambda person, values: find(person, values["slug"])
 
 
-def _benchmark(person: User, values: Values) -> None:
-    known_benchmark(person, values["slug"])
-
-
 def _looked_on(person: User, values: Values) -> None:
     known_benchmark(person, values["slug"])
     _must(looks_on(person), PermissionDenied)
-
-
-def _run_benchmark(person: User, values: Values) -> None:
-    run_benchmark(person, values["slug"])
 
 
 def _of_thing(find: Callable[[User, str], object]) -> Callable[[User, Values], object]:
@@ -241,16 +230,6 @@ def _runs(person: User, _values: Values) -> None:
     _must(is_coordinator(person) or coordinates_a_study(person), PermissionDenied)
 
 
-def _of_board(find: Callable[[User, str], object]) -> Callable[[User, Values], object]:
-    def asks(person: User, values: Values) -> None:
-        try:
-            find(person, values["slug"])
-        except LeaderboardRefused as refusal:
-            raise (Http404 if refusal.status == 404 else refusal) from None
-
-    return asks
-
-
 def _of_team(find: Callable[[User, str, str], object]) -> Callable[[User, Values], object]:
     return lambda person, values: find(person, values["slug"], values["public_id"])
 
@@ -325,13 +304,12 @@ LEADERBOARDS = Rule(
     "The list of leaderboards: who coordinates, submits or administers",
     lambda one, _values: check_knows_leaderboards(one),
 )
-KNOWN_BOARD = Rule("A leaderboard: who may know it", _of_board(known_benchmark))
-RUN_BOARD = Rule("Changing a leaderboard: coordinators", _of_board(run_benchmark))
-TAKEN_BOARD = Rule("The questions of a leaderboard: its approved teams, and coordinators", _of_board(taken_benchmark))
+KNOWN_BOARD = Rule("A leaderboard: who may know it", _of_round(known_benchmark))
+RUN_BOARD = Rule("Changing a leaderboard: coordinators", _of_round(run_benchmark))
+TAKEN_BOARD = Rule("The questions of a leaderboard: its approved teams, and coordinators", _of_round(taken_benchmark))
 KNOWN_TEAM = Rule("A team: its members, coordinators, and administrators", _of_team(known_team))
 DECIDED_TEAM = Rule("Deciding about a team: coordinators", lambda one, values: TeamAct.find(one, **values))
 MEMBERS = Rule("Members of a team: its members, and coordinators", lambda one, values: MemberAct.find(one, **values))
-BOARD_KNOWN = Rule("A leaderboard: who looks on, and who submits models once it is frozen", _of_round(known_benchmark))
 BOARD_SENT = Rule("What was sent to a leaderboard: who looks on, and members of an approved team", _board_sent)
 BOARD_SENDING = Rule("Sending to a leaderboard: members of an approved team", _of_round(team_of))
 BOARD_SUBMISSION = Rule(
@@ -344,9 +322,7 @@ BOARD_STATEMENT = Rule(
 )
 BOARD_NAMING = Rule("Naming a submission for an edition: its team", _found_by(NameSubmission))
 BOARD_WITHDRAWING = Rule("Withdrawing a submission: its team, and coordinators", _found_by(WithdrawSubmission))
-KNOWN_BENCHMARK = Rule("A benchmark: coordinators, administrators, and submitters once it is frozen", _benchmark)
 LOOKED_ON = Rule("The work on a benchmark: coordinators and administrators, who read", _looked_on)
-RUN_BENCHMARK = Rule("Acts on a benchmark: coordinators", _run_benchmark)
 BIN = Rule("The bin: coordinators, administrators, and who may restore something", _bin)
 RESTORED = Rule("Restoring from the bin: coordinators, administrators, and who deleted it in an own study", _restored)
 JOB = Rule("A job: who started it, coordinators, and administrators", _job)

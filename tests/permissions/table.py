@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -13,6 +14,7 @@ from django.http import Http404
 from django.urls import get_resolver
 
 from annotation.models import User
+from annotation.refusals import Refused
 from annotation.site.permissions import site_roles
 from annotation.views.site.decorators import methods_of, patterns
 from tests.permissions.people import Asker
@@ -108,6 +110,10 @@ def _decided(rule: Rule, person: User, values: tuple[tuple[str, Any], ...]) -> A
     except PermissionDenied:
         return Answer.FORBIDDEN
     except Http404:
+        return Answer.NOT_FOUND
+    except Refused as refusal:
+        if refusal.status != HTTPStatus.NOT_FOUND:
+            raise
         return Answer.NOT_FOUND
     return Answer.OPENS
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.comparing import holm_adjusted
-from annotation.statistics.kernels.ranking import ranked_pairs
 from annotation.statistics.kernels.proportions import accuracy, clustered_accuracy, run_spread
+from annotation.statistics.kernels.ranking import ranked_pairs
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.comparison.kernels.bank_comparison import MISSING
 

@@ -20,7 +20,7 @@ UNKNOWN, NONE = "unknown", "none"
 CHOICES = ("yes", "no", UNKNOWN)
 LINE, TEXT, CHOICE, DATE, LINK = "line", "text", "choice", "date", "link"
 LONGEST = {LINE: 300, TEXT: 20_000, DATE: 10, LINK: 500}
-IDENTIFYING = ("link", "contact")  # not shown while a team is anonymous
+IDENTIFYING = ("model", "version", "link", "contact")  # not shown while a team is anonymous
 _DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 _LINK = re.compile(r"https?://[^\s<>\"'`\\]+\.[^\s<>\"'`\\]+")
 

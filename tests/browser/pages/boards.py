@@ -1,4 +1,4 @@
-"""A leaderboard to which one team has sent files, and said what its model is."""
+"""What a team sent to a leaderboard of the site in which every page has something to show, and said of its model."""
 
 from __future__ import annotations
 
@@ -16,27 +16,25 @@ from readerstudy.leaderboard.submissions import (
 )
 from readerstudy.models import Submission
 from tests.browser.pages.place import Place
-from tests.readerstudy.design.made import make_questions
-from tests.readerstudy.leaderboard.made import answer_file, make_benchmark, make_team, statement_answers
+from tests.readerstudy.leaderboard.made import answer_file, statement_answers
 
-N = 12
+N = 40  # questions of the board
 
 
 def send_to_board(place: Place) -> None:
     """By Mona; Cora passes one statement and refuses another."""
     now, mona, cora = timezone.now(), place.people["mona"], place.people["cora"]
-    board = make_benchmark(make_questions(N, name="Private questions", pixels=False))
+    board, team = place.things["board"], place.things["team"]
     for edition in board.editions.all():
         edition.due_on = now.date() + timedelta(days=90 * edition.number)
         edition.save()
-    team = make_team(board, place.named("Team One")[:100], mona)
     said = [statement_answers(prompt=place.said(f"Answer with a letter.\nVersion {n}")) for n in (1, 2, 3)]
     first, second, third = (add_statement(team, one, actor=mona, at=now) for one in said)
     pass_statement(first, actor=cora, at=now)
     refuse_statement(second, place.said("It advertises"), actor=cora, at=now)
     name = answer_file(board, "A" + "-" * (N - 1)).decode().split('"')[3]
     files = {
-        "passed": answer_file(board, "ABC?" * 2 + "A---"),
+        "passed": answer_file(board, "ABC?" * 9 + "A---"),
         "wrong": answer_file(board, "A" * N) + f'{{"id": "{name}", "pred_answer": "B"}}\n{{"id": "x"}}\n'.encode(),
         "withdrawn": answer_file(board, "D" * N),
         "waiting": b"waits",
@@ -50,4 +48,4 @@ def send_to_board(place: Place) -> None:
     now += timedelta(minutes=1)
     name_for_edition(place.things["submission passed"], board.editions.get(number=1), actor=mona, at=now)
     withdraw_submission(place.things["submission withdrawn"], place.said("Wrong weights"), actor=mona, at=now)
-    place.things |= {"board": board, "statement passed": first, "statement refused": second, "statement new": third}
+    place.things |= {"statement passed": first, "statement refused": second, "statement new": third}

@@ -69,10 +69,10 @@ from tests.browser.pages.endpoints import probe_endpoints
 from tests.browser.pages.factors import equip
 from tests.browser.pages.feedback import judge_prompts
 from tests.browser.pages.leaderboards import hold_leaderboards
-from tests.browser.pages.published_board import hold_board
 from tests.browser.pages.model_runs import run_models
 from tests.browser.pages.models import enter_models
 from tests.browser.pages.place import Place, cast
+from tests.browser.pages.published_board import hold_board
 from tests.browser.pages.readers import seat_readers
 from tests.browser.pages.sending import permit, write_prompts
 from tests.browser.pages.similar import compare
@@ -106,10 +106,10 @@ def furnish(words: str = "") -> Place:
     permit(place)
     write_prompts(place)
     run_models(place)
-    send_to_board(place)
     probe_endpoints(place)
     judge_prompts(place)
     hold_leaderboards(place)
+    send_to_board(place)
     return place
 
 
