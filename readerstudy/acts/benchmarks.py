@@ -22,7 +22,7 @@ from readerstudy.leaderboard.access import (
     runs_leaderboards,
     teams_known_to,
 )
-from readerstudy.leaderboard.benchmarks import close_benchmark, freeze_benchmark
+from readerstudy.leaderboard.benchmarks import check_nothing_blocks, close_benchmark, freeze_benchmark
 from readerstudy.leaderboard.inputs import ask_to_pack
 from readerstudy.leaderboard.public_twins import decide, pool_of
 from readerstudy.leaderboard.teams import add_member, approve_team, refuse_team, remove_member
@@ -74,6 +74,7 @@ class FreezeBenchmark(BenchmarkAct):
     do, done = freeze_benchmark, gettext_lazy("The leaderboard is frozen: teams can ask to take part.")
 
     def confirmation(self, arguments: dict[str, Any], at: datetime) -> Confirmation | None:
+        check_nothing_blocks(self.thing, at)
         sentence = _("%(n)d questions, their keys, the rules and the dates are fixed, and cannot change any more.")
         sentences = [
             sentence % {"n": pool_of(self.thing).n},

@@ -156,6 +156,11 @@ def problems_of(benchmark: Benchmark, at: datetime) -> list[str]:
     return found
 
 
+def check_nothing_blocks(benchmark: Benchmark, at: datetime) -> None:
+    if problems := problems_of(benchmark, at):
+        raise LeaderboardRefused("has_problems", " ".join(problems))
+
+
 @transaction.atomic
 def freeze_benchmark(benchmark: Benchmark, *, actor: User | None, at: datetime) -> Benchmark:
     """From now on teams send submissions, and its questions are answered nowhere else but in studies. Raises
@@ -163,8 +168,7 @@ def freeze_benchmark(benchmark: Benchmark, *, actor: User | None, at: datetime) 
     """
     QuestionBank.objects.select_for_update(of=("self",)).get(pk=benchmark.bank_id)
     lock_draft(benchmark)
-    if problems := problems_of(benchmark, at):
-        raise LeaderboardRefused("has_problems", " ".join(problems))
+    check_nothing_blocks(benchmark, at)
     revisions = list(questions_of(benchmark).order_by("pk").values_list("pk", flat=True))
     secrets.SystemRandom().shuffle(revisions)
     benchmark.state, benchmark.frozen_at = BenchmarkState.FROZEN, at

@@ -87,6 +87,7 @@ def test_a_leaderboard_is_made_decided_about_frozen_and_closed(cora: User) -> No
     assert "Question 2 stands nearly so in a public bank" in told
     assert "like question 1 of Public (2)" in told
     assert "Freeze…" not in told
+    assert "Question 2 stands nearly so" in send(cora, "/leaderboards/board/freeze/")[1], "before it is asked about"
     assert "“x” is no number." in send(cora, "/leaderboards/board/decide/", numbers="x")[1]
     assert "The decision is stored." in send(cora, "/leaderboards/board/decide/", reason="common wording")[1]
     status, told = send(cora, "/leaderboards/board/freeze/")
