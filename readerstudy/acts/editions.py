@@ -14,6 +14,7 @@ from annotation.acts import Act, Confirmation
 from annotation.models import User
 from readerstudy.acts.benchmarks import run_benchmark
 from readerstudy.forms.editions import NoteForm, VersionForm
+from readerstudy.leaderboard.board_jobs import ask_to_publish, ask_to_verify
 from readerstudy.leaderboard.editions import (
     check_may_confirm,
     confirm_edition,
@@ -22,7 +23,6 @@ from readerstudy.leaderboard.editions import (
     score_again,
     take_back_edition,
 )
-from readerstudy.leaderboard.publication_jobs import ask_to_publish, ask_to_verify
 from readerstudy.leaderboard.versions import add_note, make_new_version
 from readerstudy.models import Benchmark, Edition
 
@@ -110,14 +110,14 @@ class VerifyBoard(BoardAct):
 class MakeVersion(BoardAct):
     """The next version of the benchmark, with what was withdrawn or corrected in its bank since the newest one."""
 
-    name, route, summary = "leaderboard-version-make", "versions/make/", "Make the next version of a benchmark"
+    name, route, summary = "leaderboard-version-make", "new-version/", "Make the next version of a benchmark"
     do, form, done = make_new_version, VersionForm, gettext_lazy("The next version is made.")
 
 
 class AddNote(BoardAct):
     """A dispute or a correction that everybody reads beside an entry or the benchmark."""
 
-    name, route, summary = "leaderboard-note", "notes/add/", "Add a note to a leaderboard"
+    name, route, summary = "leaderboard-note", "note/", "Add a note to a leaderboard"
     do, form, done = add_note, NoteForm, gettext_lazy("The note is stored. It shows once the board is written again.")
 
 

@@ -44,7 +44,7 @@ class OfLeaderboards(Resource):
     reach = None
 
 
-class EditionShape(Shown):
+class PlannedEditionShape(Shown):
     number = serializers.IntegerField()
     date = serializers.DateField(source="due_on", help_text="until its end, in UTC, teams name a submission")
     published_at = Moment(allow_null=True)
@@ -64,7 +64,7 @@ class BenchmarkShape(Shown):
     about = serializers.CharField()
     contact = serializers.CharField()
     state = WordChoice(BenchmarkState)
-    editions = EditionShape(many=True)
+    editions = PlannedEditionShape(many=True)
     created_at = Moment()
     frozen_at = Moment(allow_null=True)
     closed_at = Moment(allow_null=True)

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from annotation.api.bodies import Moment
-from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
+from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from readerstudy.api.study_list import StoredFile
 from readerstudy.leaderboard.access import known_benchmark
 from readerstudy.leaderboard.benchmarks import current_version
@@ -90,8 +90,11 @@ class OneEditionResult(OfBenchmark, StoredFile[EditionResult]):
         return known or self.file(found.result, found.result_sha256, "application/json")
 
 
-class OneBoard(OnlyPost, OfBenchmark, OneOf[Benchmark]):
+class OneBoard(OfBenchmark, OneOf[Benchmark]):
+    """What the public board of a benchmark holds: the editions that are published, and its notes."""
+
     shape = BoardShape
+    summary = "Read what the public board of a leaderboard holds"
 
     def one(self) -> Benchmark:
         return self.benchmark

@@ -172,6 +172,7 @@ urlpatterns = [
         name="api-leaderboard-edition-result",
     ),
     *api_paths(EDITION, EDITION_ACTS, leaderboard_editions.OneEdition),
-    *api_paths(LEADERBOARD, BOARD_ACTS, leaderboard_editions.OneBoard),
+    path(f"{LEADERBOARD}board/", leaderboard_editions.OneBoard.as_view(), name="api-leaderboard-board"),
+    *api_paths(f"{LEADERBOARD}board/", BOARD_ACTS, leaderboard_editions.OneBoard),
     path(f"{IMPORT}store/", model_run_list.StorePredictions.as_view(), name="api-prediction-import-store"),
 ]

@@ -32,9 +32,12 @@ from readerstudy.design.kernels.documents import canonical, commitment, sha256_o
 from readerstudy.enums import BenchmarkState
 from readerstudy.leaderboard.access import LeaderboardRefused, lock_benchmark, lock_draft, one_line
 from readerstudy.leaderboard.kernels.release_rule import (
+    ALL,
     FEWEST,
     FEWEST_IN_BENCHMARK,
     MOST_EDITIONS,
+    ToldCell,
+    editions_telling,
     shown_in,
 )
 from readerstudy.leaderboard.kernels.release_rule import RULE as RELEASE
@@ -201,13 +204,8 @@ def asks_bank(bank: QuestionBank) -> str:
 
 
 # --- what editions tell ---------------------------------------------------------------------------
-class Cell(Struct, frozen=True):
-    """Questions that are counted together: all, those of a task, a category or a difficulty."""
-
-    name: str
-    label: str
-    n: int
-    editions: tuple[int, ...]  # the numbers of those that tell it
+class Cell(ToldCell, frozen=True):
+    """All questions, or those of a task, a category or a difficulty."""
 
     @property
     def told(self) -> str:
@@ -249,8 +247,9 @@ def _cells(rows: Iterable[tuple[str, str, str]], n_editions: int) -> list[Cell]:
         *((f"category:{one}", one, n) for one, n in sorted(categories.items()) if one),
         *((f"difficulty:{one.value}", _(one.label), difficulties[one.value]) for one in Difficulty if one.value),
     ]
-    whole = Cell("all", _("All questions"), len(rows), shown_in(len(rows), n_editions, whole=True))
-    return [whole, *(Cell(name, label, n, shown_in(n, n_editions)) for name, label, n in named if n)]
+    cells = [(ALL, _("All questions"), len(rows)), *(one for one in named if one[-1])]
+    told = editions_telling({name: n for name, _label, n in cells}, n_editions)
+    return [Cell(name, label, n, told[name]) for name, label, n in cells]
 
 
 # --- versions -------------------------------------------------------------------------------------

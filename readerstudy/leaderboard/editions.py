@@ -24,13 +24,13 @@ from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.models import BenchmarkVersion, Edition, Submission
 
 
-class ScoringParams(TypedDict):
+class EditionParams(TypedDict):
     edition: int
     version: int
     actor: int
 
 
-SCORE: JobKind[ScoringParams] = JobKind("score_edition")
+SCORE: JobKind[EditionParams] = JobKind("score_edition")
 
 
 def is_over(edition: Edition, at: datetime) -> bool:
@@ -104,7 +104,7 @@ def score_again(edition: Edition, *, actor: User, at: datetime) -> Job:
 def _ask(edition: Edition, version: BenchmarkVersion, *, actor: User, at: datetime) -> Job:
     facts = {"n": edition.number, "name": edition.benchmark.name, "version": version.number}
     title = _("Edition %(n)s of %(name)s on version %(version)s") % facts
-    params = ScoringParams(edition=edition.pk, version=version.pk, actor=actor.pk)
+    params = EditionParams(edition=edition.pk, version=version.pk, actor=actor.pk)
     return enqueue_once(SCORE, title, params, about="edition", actor=actor, at=at)
 
 
@@ -138,7 +138,7 @@ def note_edition(act: str, edition: Edition, *, actor: User | None, at: datetime
 
 
 # --- the job --------------------------------------------------------------------------------------
-def run_scoring(progress: Progress, params: ScoringParams) -> Result:
+def run_scoring(progress: Progress, params: EditionParams) -> Result:
     """The handler. Run twice it stores once; then the public folder is written."""
     from readerstudy.leaderboard.publishing import publish_here  # draws with matplotlib, slow to load
     from readerstudy.leaderboard.scoring import score_edition

@@ -28,12 +28,13 @@ from annotation.exports.tables import Format, write_table
 from annotation.figures.kernels.forms import FigureForm
 from annotation.figures.kernels.style import rendered
 from annotation.models import User
+from readerstudy.leaderboard.board_jobs import check_has_results
 from readerstudy.leaderboard.kernels import statement
-from readerstudy.leaderboard.kernels.board import ALL, TASK_MEAN
+from readerstudy.leaderboard.kernels.board import TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure
 from readerstudy.leaderboard.kernels.board_files import CSV_COLUMNS, as_json, badge, citation, csv_rows, schema, sums
 from readerstudy.leaderboard.kernels.board_page import cell_lines, interval_words, rows_of, shown, unit_words
-from readerstudy.leaderboard.publication_jobs import check_has_results
+from readerstudy.leaderboard.kernels.release_rule import ALL
 from readerstudy.models import Benchmark, BoardNote, EditionResult, Submission, Team
 from readerstudy.predictions.kernels.records import without_hidden
 
@@ -169,7 +170,7 @@ class PublicBoard:
         ]
 
     def _shown(self, one: Submission, number: int) -> ShownEntry:
-        team, answers = one.team, one.statement.answers if one.statement else {}
+        team, answers = one.team, answers_of(one)
         about: dict[str, Any] = {"id": one.public_id, "received_on": _day(one.received_at)}
         if one.withdrawn_at:
             about |= {"withdrawn_on": _day(one.withdrawn_at), "withdrawn_because": one.withdrawn_because}
@@ -294,7 +295,7 @@ class PublicBoard:
 
     def _entry(self, name: str) -> Iterator[tuple[str, bytes]]:
         entry, submission = self.entries[name], self.submissions[name]
-        answers = submission.statement.answers if submission.statement else {}
+        answers = answers_of(submission)
         said = statement.shown(answers, anonymous=bool(entry.anonymous_until))
         lines = [(asked.name, asked.label, text) for asked, text in said if text]
         found = [(one, own) for one in self.results for own in one.result["entries"] if own["entry"] == name]
@@ -354,6 +355,11 @@ def _of_card(one: Published, own: Mapping[str, Any]) -> Iterator[statement.CardR
             limits = None if told["low"] is None else (told["low"], told["high"])
             metric = f"Accuracy, {what}, edition {one.edition} on version {one.version}"
             yield statement.CardResult(metric, told["value"], limits, told["n"])
+
+
+def answers_of(one: Submission) -> dict[str, Any]:
+    """Of a statement that a coordinator has passed."""
+    return one.statement.answers if one.statement and one.statement.passed_at else {}
 
 
 def _day(at: datetime) -> str:

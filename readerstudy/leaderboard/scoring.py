@@ -33,7 +33,6 @@ from readerstudy.leaderboard.kernels.board import (
     Board,
     Options,
     ReadStudy,
-    ToldCell,
     numbers_of,
     options_from,
     score_board,
@@ -167,7 +166,7 @@ def gather_board(
     return Board(
         arrays=arrays,
         difficulty=tuple(row[4] for row in found.rows),
-        cells=tuple(ToldCell(one.name, str(one.label), one.n, tuple(one.editions)) for one in cells_of(version)),
+        cells=tuple(cells_of(version)),
         edition=edition.number,
         n_editions=edition.benchmark.editions.count(),
         without_images=_without_images(submissions, found.column_of),

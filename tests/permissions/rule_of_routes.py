@@ -163,7 +163,7 @@ RULES: dict[str, Rule] = {
     **_each(rules.LOOKED_ON, "leaderboard-editions"),
     **_each(
         rules.KNOWN_BOARD,
-        "api-leaderboard-editions api-leaderboard-edition api-leaderboard-edition-result",
+        "api-leaderboard-editions api-leaderboard-edition api-leaderboard-edition-result api-leaderboard-board",
     ),
     **_acts(rules.RUN_BOARD, EditionAct),
     **_acts(rules.RUN_BOARD, BoardAct),

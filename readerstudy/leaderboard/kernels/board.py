@@ -23,22 +23,13 @@ from annotation.statistics.kernels.ranking import rank_bands, ranked_pairs
 from readerstudy.analysis.kernels.arrays import TASKS
 from readerstudy.analysis.kernels.result import LETTERS, N_OPTIONS
 from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, BankArrays
-from readerstudy.leaderboard.kernels.release_rule import FEWEST
+from readerstudy.leaderboard.kernels.release_rule import ALL, FEWEST, ToldCell
 
 FORMAT = "board-1"
 RULE = "score-1"  # change the name when the same answers would give other numbers
-ALL, TASK_MEAN = "all", "task_mean"
+TASK_MEAN = "task_mean"
 Options = NDArray[np.int8]
 Points = dict[str, Any]  # value, low, high, n
-
-
-class ToldCell(Struct, frozen=True):
-    """Questions that are counted together, and the editions that tell how often a model is right on them."""
-
-    name: str  # "all", "task:...", "category:...", "difficulty:..."
-    label: str
-    n: int
-    editions: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -87,8 +78,8 @@ def score_board(board: Board) -> dict[str, Any]:
     """All that the edition publishes of these submissions, without the words around it."""
     arrays, correct = board.arrays, board.arrays.correct()
     units = units_of(arrays.cluster)
-    told = {cell.name for cell in board.cells if board.edition in cell.editions and cell.n >= FEWEST}
-    tasks = {cell.name for cell in board.cells if cell.name.startswith("task:")}
+    told = {cell.name for cell in board.cells if _is_told(cell, board.edition)}
+    tasks = {f"task:{TASKS[place]}" for place in np.unique(arrays.task)}
     score = _Scoring(board, told, is_mean_told=tasks <= told and len(tasks) > 1, clustered=units.clustered)
     entries = [score.entry(row, correct[row]) for row in range(len(correct))]
     order = sorted(range(len(entries)), key=lambda row: (-_value(entries[row]), entries[row]["entry"]))
@@ -101,7 +92,7 @@ def score_board(board: Board) -> dict[str, Any]:
         "n_clusters": units.m,
         "cluster": arrays.cluster_level,
         "is_by_cluster": units.clustered,
-        "cells": [_told_cell(cell, board.edition, cell.name in told) for cell in board.cells],
+        "cells": [_told_cell(cell, board.edition) for cell in board.cells],
         "is_task_mean_told": score.is_mean_told,
         "chance": round(100 / N_OPTIONS, 1),
         "commonest": score.commonest() if ALL in told else None,
@@ -115,9 +106,15 @@ def _value(entry: Mapping[str, Any]) -> float:
     return float(told["value"]) if told else 0.0
 
 
-def _told_cell(cell: ToldCell, edition: int, is_told: bool) -> dict[str, Any]:
-    later = [number for number in cell.editions if number > edition]
-    return {"name": cell.name, "label": cell.label, "n": cell.n, "is_told": is_told, "next": min(later, default=None)}
+def _is_told(cell: ToldCell, edition: int) -> bool:
+    """Never a small one, whatever the plan says."""
+    return edition in cell.editions and cell.n >= FEWEST
+
+
+def _told_cell(cell: ToldCell, edition: int) -> dict[str, Any]:
+    later = min((number for number in cell.editions if number > edition), default=None)
+    about = {"name": cell.name, "label": cell.label, "n": cell.n}
+    return {**about, "is_told": _is_told(cell, edition), "next": later}
 
 
 class _Scoring:
@@ -142,7 +139,8 @@ class _Scoring:
         numbers |= {name: self.share(correct[kept], cluster[kept]) for name, kept in self.kept.items()}
         present, task = np.unique(self.arrays.task, return_inverse=True)
         mean = accuracy_task_mean(correct, task, len(present)) if self.is_mean_told else None
-        is_last = self.board.edition == self.board.n_editions
+        n_rest = int((~self.read).sum())  # which can be had by taking the others from all
+        is_last = self.board.edition == self.board.n_editions and (n_rest == 0 or n_rest >= FEWEST)
         blind = self.board.without_images.get(entrant.name) if ALL in self.told else None
         return {
             "entry": entrant.name,

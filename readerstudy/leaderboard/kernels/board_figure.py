@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from annotation.figures.kernels.forms import BLUE, ORANGE, Width
 from annotation.figures.kernels.style import QUIET, mark_simulated, new_figure, rows_of_names, write_beside
-from readerstudy.leaderboard.kernels.board import ALL
+from readerstudy.leaderboard.kernels.release_rule import ALL
 
 DASHES, DOTS = (0, (5, 2)), (0, (2, 2))
 READERS = "#f3dcc0"  # light, behind everything

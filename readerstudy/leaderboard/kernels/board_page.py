@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from readerstudy.leaderboard.kernels.board import ALL, TASK_MEAN
+from readerstudy.leaderboard.kernels.board import TASK_MEAN
+from readerstudy.leaderboard.kernels.release_rule import ALL
 
 
 def shown(told: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import csv
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from msgspec import Struct
 
+ALL = "all"
 RULE = "release-1"  # change the name when the same sizes would be told in other editions
 FEWEST = 30  # questions of a cell that is ever told
 FEWEST_IN_BENCHMARK = 300
@@ -29,11 +30,44 @@ MOST_GAIN = 1.0  # points, by one team or by MANY together
 MOST_OWN_GAIN = 0.5  # points, by one team on all questions
 MANY = 20  # teams that share what they learn
 MOST_EDITIONS = 12
-OPTIONS = 4
-SEED = 20261129
 SIZES = (30, 60, 100, 200, 300, 500, 1_000, 2_000, 3_000, 5_000, 7_500, 10_000, 15_000, 20_000, 30_000, 41_007, 100_000)
 RELEASES = (2, 3, 4, 6, 8, 12)
 TABLE = Path(__file__).with_name("release_gains.csv")  # written by python -m tests.readerstudy.leaderboard.gains
+
+
+class ToldCell(Struct, frozen=True):
+    """Questions that are counted together, and the numbers of the editions that tell how often a model is right."""
+
+    name: str  # "all", "task:...", "category:...", "difficulty:..."
+    label: str
+    n: int
+    editions: tuple[int, ...]
+
+
+def editions_telling(sizes: Mapping[str, int], n_editions: int) -> dict[str, tuple[int, ...]]:
+    """By the name of each cell, the editions that tell it. ``sizes``: questions of each, those of "all" among them.
+
+    What is not told of a division (tasks, categories, difficulties) can be had by taking the told cells from all
+    questions. An edition that may not tell such a rest does not tell the smallest told cell of the division either.
+    """
+    n, editions = sizes[ALL], range(1, n_editions + 1)
+    allowed = {name: shown_in(size, n_editions, whole=name == ALL) for name, size in sizes.items()}
+    told = {edition: {name: n for name, n in sizes.items() if edition in allowed[name]} for edition in editions}
+    for edition in editions:
+        _hide_rests(told[edition], n, edition, n_editions)
+    return {name: tuple(edition for edition in editions if name in told[edition]) for name in sizes}
+
+
+def _hide_rests(told: dict[str, int], n: int, edition: int, n_editions: int) -> None:
+    divisions: dict[str, list[str]] = {}
+    for name in sorted(told, key=lambda name: (-told[name], name)):
+        divisions.setdefault(name.partition(":")[0], []).append(name)
+    if any(sum(told[name] for name in names) == n for names in divisions.values()):  # all questions, or all of a kind
+        for names in divisions.values():
+            while names and (rest := n - sum(told[name] for name in names)):
+                if edition in shown_in(rest, n_editions):
+                    break
+                del told[names.pop()]
 
 
 def shown_in(n: int, n_editions: int, *, whole: bool = False) -> tuple[int, ...]:
@@ -41,7 +75,7 @@ def shown_in(n: int, n_editions: int, *, whole: bool = False) -> tuple[int, ...]
 
     ``whole``: the cell is all questions, where one team alone must gain less.
     """
-    if n < FEWEST:
+    if n < FEWEST or not n_editions:
         return ()
     n_told = max(told for told in range(1, n_editions + 1) if told == 1 or _is_safe(n, told, whole=whole))
     return tuple(-(-n_editions * place // n_told) for place in range(1, n_told + 1))
@@ -70,26 +104,3 @@ def _gains() -> dict[tuple[int, int, int], float]:
     with TABLE.open(newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
         return {(int(row["n"]), int(row["teams"]), int(row["editions"])): float(row["gain_upper"]) for row in rows}
-
-
-def simulated_gain(n: int, teams: int, n_told: int, *, runs: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Mean gain in points over ``runs`` attacks, and its standard error."""
-    gains = np.array([_attack(n, (n_told - 1) * teams, rng) for _run in range(runs)])
-    return 100 * float(gains.mean()), 100 * float(gains.std(ddof=1)) / runs**0.5
-
-
-def _attack(n: int, n_files: int, rng: np.random.Generator) -> float:
-    key, sums = rng.integers(OPTIONS, size=n), np.zeros((n, OPTIONS))
-    rows = np.arange(n)
-    for _file in range(n_files):
-        guessed = rng.integers(OPTIONS, size=n)
-        sums[rows, guessed] += (guessed == key).mean() - 1 / OPTIONS
-    return float((best_options(sums, rng) == key).mean()) - 1 / OPTIONS
-
-
-def best_options(sums: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """The option with the highest sum, one of the equal ones by chance. ``sums`` has shape (questions, options)."""
-    order = rng.random(sums.shape)
-    order[sums < sums.max(axis=1, keepdims=True)] = -1
-    best: NDArray[np.int64] = order.argmax(axis=1)
-    return best

@@ -26,6 +26,6 @@ class Command(ActCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from readerstudy.leaderboard.publishing import publish  # draws with matplotlib, slow to load
 
-        benchmark = the_one(Benchmark.objects.select_related("bank"), options["benchmark"], "benchmark")
+        benchmark = the_one(Benchmark.objects.select_related("bank"), options["benchmark"], "leaderboard")
         written = publish(benchmark, options["output"], at=timezone.now())
         self.stdout.write(f"{len(written)} files of the board of “{benchmark.name}” in {options['output']}.")

@@ -25,7 +25,7 @@ class Command(ActCommand):
         from readerstudy.leaderboard.publishing import folder_here  # draws with matplotlib, slow to load
         from readerstudy.leaderboard.verifying import verify
 
-        benchmark = the_one(Benchmark.objects.select_related("bank"), options["benchmark"], "benchmark")
+        benchmark = the_one(Benchmark.objects.select_related("bank"), options["benchmark"], "leaderboard")
         folder = options["folder"] or folder_here(benchmark)
         compared = folder if options["folder"] or folder.is_dir() else None
         problems = verify(benchmark, compared, at=timezone.now())

@@ -9,15 +9,18 @@ from django.utils import timezone
 from annotation.enums import QuestionState
 from annotation.models import Question
 from readerstudy.leaderboard.versions import add_note
-from readerstudy.models import Benchmark, Edition
+from readerstudy.models import Edition
 from tests.browser.pages.place import Place
+from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.leaderboard.made import keys_of, make_benchmark, make_submission, make_team, wrong_at
 from tests.readerstudy.leaderboard.published import scored
 
 
 def hold_board(place: Place) -> None:
-    benchmark, cora = make_benchmark(place.things["study draft"].bank), place.people["cora"]
-    Benchmark.objects.filter(pk=benchmark.pk).update(name=place.named("Private test")[:100])
+    cora, bank = place.people["cora"], make_questions(12, name="Published questions", pixels=False)
+    benchmark = make_benchmark(bank)
+    benchmark.name, benchmark.slug = place.named("Published board")[:100], "published-board"
+    benchmark.save()
     first, keys = benchmark.editions.get(number=1), keys_of(benchmark)
     team = make_team(benchmark, place.named("Team")[:100], place.people["mona"])
     for wrong in ((1, 2), (3,)):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from readerstudy.leaderboard.kernels.release_rule import OPTIONS, best_options
+from tests.readerstudy.leaderboard.gains import OPTIONS, best_options
 
 File = NDArray[np.int64]  # the option of each question, 0 to 3
 Told = Mapping[str, float]  # percent right by cell; "all" among them

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from readerstudy.comparison.kernels.bank_comparison import BankArrays, Entrant
-from readerstudy.leaderboard.kernels.board import Board, Options, ReadStudy, ToldCell
+from readerstudy.leaderboard.kernels.board import Board, Options, ReadStudy
+from readerstudy.leaderboard.kernels.release_rule import ToldCell
 
 
 def board_of(

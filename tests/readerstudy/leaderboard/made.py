@@ -9,7 +9,9 @@ from datetime import UTC, date, datetime, timedelta
 from annotation.enums import Role
 from annotation.models import AnswerKey, QuestionBank, Revision, User
 from annotation.models.fields import public_id
+from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.enums import BenchmarkState, TeamState
+from readerstudy.leaderboard.benchmarks import _protocol
 from readerstudy.leaderboard.kernels.statement import CHOICE, FORM, QUESTIONS
 from readerstudy.models import (
     Benchmark,
@@ -45,18 +47,15 @@ def make_benchmark(bank: QuestionBank | None = None, *, n: int = 12, n_editions:
     for number in range(1, n_editions + 1):
         due = FIRST_EDITION + timedelta(days=180 * (number - 1))
         Edition.objects.create(benchmark=made, number=number, due_on=due)
-    version = BenchmarkVersion.objects.create(
-        benchmark=made,
-        number=1,
-        protocol="{}",
-        protocol_sha256=hashlib.sha256(b"{}").hexdigest(),
-        keys_salt="1" * 64,
-        made_at=FROZEN_AT,
-    )
-    revisions = Revision.objects.in_bank(bank).current().order_by("question__number")
+    wordings = Revision.objects.in_bank(bank).current().order_by("question__number")
+    questions = [(public_id(), pk) for pk in wordings.values_list("pk", flat=True)]
+    version = BenchmarkVersion(benchmark=made, number=1, keys_salt="1" * 64, made_at=FROZEN_AT)
+    version.protocol = canonical(_protocol(version, questions))
+    version.protocol_sha256 = sha256_of(version.protocol)
+    version.save()
     BenchmarkQuestion.objects.bulk_create(
-        BenchmarkQuestion(version=version, place=place, name=public_id(), revision=revision)
-        for place, revision in enumerate(revisions)
+        BenchmarkQuestion(version=version, place=place, name=name, revision_id=revision)
+        for place, (name, revision) in enumerate(questions)
     )
     return made
 

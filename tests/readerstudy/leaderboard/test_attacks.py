@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from readerstudy.leaderboard.kernels.release_rule import OPTIONS
 from tests.readerstudy.leaderboard.attacks import ATTACKS, exact_scores, gain_of
+from tests.readerstudy.leaderboard.gains import OPTIONS
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -11,13 +11,15 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from annotation.statistics.kernels.ranking import rank_bands, ranked_pairs
+from readerstudy.leaderboard.benchmarks import SCORING
 from readerstudy.leaderboard.kernels.board import (
+    RULE,
     ReadStudy,
-    ToldCell,
     numbers_of,
     options_from,
     score_board,
 )
+from readerstudy.leaderboard.kernels.release_rule import ToldCell
 from tests.readerstudy.leaderboard.boards import answered, board_of
 
 TASKS = ("presence", "negation", "differential", "location", "geometric")
@@ -92,6 +94,15 @@ def test_a_cell_below_thirty_is_never_told_whatever_the_plan_says() -> None:
     result = score_board(board_of(answered(key, [0.5], rng), key, cells=cells))
     assert result["entries"][0]["numbers"]["category:Heart"] is None
     assert not result["cells"][1]["is_told"]
+
+
+def test_the_mean_of_tasks_needs_every_task() -> None:
+    rng = np.random.default_rng(14)
+    key = _key(300, rng)
+    cells = [ToldCell("all", "All", 300, (1,)), *(ToldCell(f"task:{one}", one, 60, (1,)) for one in TASKS[:4])]
+    result = score_board(board_of(answered(key, [0.5], rng), key, cells=cells))
+    assert not result["is_task_mean_told"]
+    assert result["entries"][0]["task_mean"] is None
 
 
 def test_every_number_has_one_decimal_and_limits_are_rounded_outwards() -> None:
@@ -179,3 +190,7 @@ def test_rank_bands_hold_the_true_order_in_95_of_100_boards() -> None:
         best, worst = (shares[:, None] < shares).sum(axis=1) + 1, (shares[:, None] <= shares).sum(axis=1)
         held += all(one.best <= a and one.worst >= b for one, a, b in zip(bands, best, worst, strict=True))
     assert held >= 950
+
+
+def test_a_protocol_names_the_rule_that_scores() -> None:
+    assert SCORING == RULE

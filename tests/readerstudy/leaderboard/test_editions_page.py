@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotation.enums import JobState, QuestionState, Role
 from annotation.jobs.handlers import handler_for
 from annotation.models import Job, Question, User
-from readerstudy.leaderboard.publication_jobs import VERIFY
+from readerstudy.leaderboard.board_jobs import VERIFY
 from readerstudy.models import Benchmark, Edition, EditionResult, PublishedNumber
 from tests.conftest import make_person
 from tests.readerstudy.leaderboard.made import keys_of, make_benchmark, make_submission, make_team, wrong_at
@@ -115,13 +115,13 @@ def test_versions_and_notes_on_the_page() -> None:
     page = " ".join(cora.get(PAGE).content.decode().split())
     assert "1 question was withdrawn or corrected since the newest version: 4 (voided)" in page
     root = PAGE.removesuffix("editions/")
-    assert "This field is required" in cora.post(f"{root}versions/make/", {"reason": ""}, follow=True).content.decode()
-    cora.post(f"{root}versions/make/", {"reason": "Review"})
+    assert "This field is required" in cora.post(f"{root}new-version/", {"reason": ""}, follow=True).content.decode()
+    cora.post(f"{root}new-version/", {"reason": "Review"})
     assert benchmark.versions.count() == 2
     assert "Score on the newest version" in cora.get(PAGE).content.decode()
-    cora.post(f"{root}notes/add/", {"text": "<b>disputed</b>", "entry": ""})
+    cora.post(f"{root}note/", {"text": "<b>disputed</b>", "entry": ""})
     assert "&lt;b&gt;disputed&lt;/b&gt;" in cora.get(PAGE).content.decode()
-    said = cora.post(f"{root}notes/add/", {"text": "x", "entry": "none"}, follow=True).content.decode()
+    said = cora.post(f"{root}note/", {"text": "x", "entry": "none"}, follow=True).content.decode()
     assert "has the id none" in said
 
 
@@ -133,7 +133,7 @@ def test_others_than_coordinators() -> None:
     assert [one.get(PAGE).status_code for one in (member, reviewer, admin)] == [403, 404, 200]
     for one, status in ((member, 403), (reviewer, 404), (admin, 403)):
         assert one.post(f"{PAGE}1/propose/").status_code == status
-        assert one.post(f"{PAGE.removesuffix('editions/')}notes/add/", {"text": "x"}).status_code == status
+        assert one.post(f"{PAGE.removesuffix('editions/')}note/", {"text": "x"}).status_code == status
     assert "Write the public board" not in admin.get(PAGE).content.decode()
 
 
@@ -171,8 +171,8 @@ def test_acts_over_the_api() -> None:
     assert (proposed.status_code, proposed.json()["published_at"]) == (200, None)
     assert omar.post(f"{API}editions/1/confirm/", {}, content_type=kind).status_code == 200
     run_all()
-    assert cora.post(f"{API}publish/", {}, content_type=kind).json()["editions"] == [1]
-    noted = cora.post(f"{API}notes/add/", json.dumps({"text": "Disputed."}), content_type=kind)
-    assert noted.json()["notes"] == ["Disputed."]
-    assert cora.post(f"{API}versions/make/", json.dumps({"reason": "x"}), content_type=kind).status_code == 409
+    assert cora.post(f"{API}board/publish/", {}, content_type=kind).json()["editions"] == [1]
+    noted = cora.post(f"{API}board/note/", json.dumps({"text": "Disputed."}), content_type=kind)
+    assert noted.json()["notes"] == cora.get(f"{API}board/").json()["notes"] == ["Disputed."]
+    assert cora.post(f"{API}board/new-version/", json.dumps({"reason": "x"}), content_type=kind).status_code == 409
     assert datetime.now(UTC).date() > Edition.objects.get().due_on

@@ -13,11 +13,11 @@ from readerstudy.leaderboard.kernels.release_rule import (
     MOST_OWN_GAIN,
     RELEASES,
     SIZES,
-    best_options,
+    editions_telling,
     most_gain,
     shown_in,
-    simulated_gain,
 )
+from tests.readerstudy.leaderboard.gains import best_options, simulated_gain
 
 
 def test_a_hundred_guessed_files_gain_ten_points_on_a_thousand_questions() -> None:
@@ -63,6 +63,15 @@ def test_what_is_told_keeps_the_bounds(whole: bool) -> None:
             if whole:
                 assert most_gain(n, 1, len(told)) <= MOST_OWN_GAIN
     assert shown_in(FEWEST - 1, 4, whole=whole) == ()
+
+
+def test_nothing_is_told_that_gives_a_smaller_cell_away() -> None:
+    """All questions without the told cells of a division are a cell, too."""
+    hard_is_small = {"all": 300, "difficulty:easy": 200, "difficulty:medium": 71, "difficulty:hard": 29}
+    told = editions_telling(hard_is_small, 1)
+    assert [name for name, editions in told.items() if editions] == ["all", "difficulty:easy"]
+    late = editions_telling({"all": 41_007, "difficulty:easy": 39_000, "difficulty:hard": 2_007}, 3)
+    assert late == {"all": (1, 2, 3), "difficulty:easy": (3,), "difficulty:hard": (3,)}
 
 
 def test_what_a_cell_of_the_paper_tells() -> None:

@@ -15,13 +15,13 @@ from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.models import Benchmark, EditionResult
 
 
-class PublishingParams(TypedDict):
+class BoardParams(TypedDict):
     benchmark: int
     actor: int
 
 
-PUBLISH: JobKind[PublishingParams] = JobKind("publish_leaderboard")
-VERIFY: JobKind[PublishingParams] = JobKind("verify_leaderboard")
+PUBLISH: JobKind[BoardParams] = JobKind("publish_leaderboard")
+VERIFY: JobKind[BoardParams] = JobKind("verify_leaderboard")
 
 
 def ask_to_publish(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
@@ -35,9 +35,9 @@ def ask_to_verify(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
     return _ask(VERIFY, title, benchmark, actor=actor, at=at)
 
 
-def _ask(kind: JobKind[PublishingParams], title: str, benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
+def _ask(kind: JobKind[BoardParams], title: str, benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
     check_has_results(benchmark)
-    params = PublishingParams(benchmark=benchmark.pk, actor=actor.pk)
+    params = BoardParams(benchmark=benchmark.pk, actor=actor.pk)
     return enqueue_once(kind, title, params, about="benchmark", actor=actor, at=at)
 
 
@@ -48,7 +48,7 @@ def check_has_results(benchmark: Benchmark) -> None:
         raise LeaderboardRefused("no_edition", sentence % {"name": benchmark.name})
 
 
-def run_publishing(progress: Progress, params: PublishingParams) -> Result:
+def run_publishing(progress: Progress, params: BoardParams) -> Result:
     """The handler."""
     from readerstudy.leaderboard.publishing import publish_here  # draws with matplotlib, slow to load
 
@@ -59,7 +59,7 @@ def run_publishing(progress: Progress, params: PublishingParams) -> Result:
     return {"benchmark": benchmark.slug, "files": len(written)}
 
 
-def run_verifying(progress: Progress, params: PublishingParams) -> Result:
+def run_verifying(progress: Progress, params: BoardParams) -> Result:
     """The handler. What differs is listed in the result, as what a job could not take."""
     from readerstudy.leaderboard.publishing import folder_here
     from readerstudy.leaderboard.verifying import verify
