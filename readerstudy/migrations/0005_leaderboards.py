@@ -1,24 +1,44 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
+from django.db.models import CASCADE, PROTECT, Q, UniqueConstraint
+from django.db.models.fields import Field
 
 from annotation.models.fields import PublicIdField
 from readerstudy.enums import BenchmarkState, SubmissionWay, TeamState
 from readerstudy.triggers import add_board_triggers, remove_board_triggers
 
-ID = ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"))
+EMPTY: dict[str, Any] = {"blank": True, "null": True}
 
 
-def belonging(to: str, related_name: str = "+", **options: Any) -> models.ForeignKey[Any, Any]:
-    return models.ForeignKey(to, on_delete=django.db.models.deletion.PROTECT, related_name=related_name, **options)
+def of(to: str, related_name: str = "+", on_delete: Callable[..., None] = PROTECT, **options: Any) -> Field[Any, Any]:
+    return models.ForeignKey(to, on_delete, related_name=related_name, **options)
 
 
-def a_person() -> models.ForeignKey[Any, Any]:
-    return belonging(settings.AUTH_USER_MODEL, null=True, blank=True)
+def person() -> Field[Any, Any]:
+    return of(settings.AUTH_USER_MODEL, **EMPTY)
+
+
+def time(**options: Any) -> Field[Any, Any]:
+    return models.DateTimeField(**options)
+
+
+def line(length: int, **options: Any) -> Field[Any, Any]:
+    return models.CharField(max_length=length, **options)
+
+
+def once(name: str, *fields: str, **options: Any) -> UniqueConstraint:
+    return UniqueConstraint(fields=fields, name=name, **options)
+
+
+def table(model: str, ordering: tuple[str, ...], /, *constraints: Any, **fields: Any) -> migrations.CreateModel:
+    key = models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")
+    options = {"ordering": ordering, "constraints": list(constraints)}
+    return migrations.CreateModel(model, [("id", key), *fields.items()], options=options)
 
 
 class Migration(migrations.Migration):
@@ -29,290 +49,150 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            "Benchmark",
-            [
-                ID,
-                ("name", models.CharField(max_length=100, verbose_name="name")),
-                ("slug", models.SlugField(max_length=80, unique=True)),
-                ("about", models.TextField(blank=True, verbose_name="what it measures, for its public page")),
-                ("contact", models.CharField(max_length=200, verbose_name="contact")),
-                ("state", models.CharField(default=BenchmarkState.DRAFT, max_length=8)),
-                ("decisions", models.JSONField(blank=True, default=dict)),
-                ("created_at", models.DateTimeField()),
-                ("frozen_at", models.DateTimeField(blank=True, null=True)),
-                ("closed_at", models.DateTimeField(blank=True, null=True)),
-                ("bank", belonging("annotation.questionbank")),
-                ("created_by", a_person()),
-            ],
-            options={"ordering": ("-created_at",)},
+        table(
+            *("Benchmark", ("-created_at",)),
+            name=line(100, verbose_name="name"),
+            slug=models.SlugField(max_length=80, unique=True),
+            about=models.TextField(blank=True, verbose_name="what it measures, for its public page"),
+            contact=line(200, verbose_name="contact"),
+            state=line(8, default=BenchmarkState.DRAFT),
+            decisions=models.JSONField(blank=True, default=dict),
+            created_at=time(),
+            frozen_at=time(**EMPTY),
+            closed_at=time(**EMPTY),
+            bank=of("annotation.questionbank"),
+            created_by=person(),
         ),
-        migrations.CreateModel(
-            "BenchmarkVersion",
-            [
-                ID,
-                ("number", models.PositiveSmallIntegerField()),
-                ("protocol", models.TextField()),
-                ("protocol_sha256", models.CharField(max_length=64)),
-                ("keys_salt", models.CharField(max_length=64)),
-                ("changes", models.JSONField(blank=True, default=list)),
-                ("made_at", models.DateTimeField()),
-                ("benchmark", belonging("readerstudy.benchmark", "versions")),
-                ("made_by", a_person()),
-            ],
-            options={"ordering": ("benchmark", "number")},
+        table(
+            *("BenchmarkVersion", ("benchmark", "number"), once("benchmark_version_once", "benchmark", "number")),
+            number=models.PositiveSmallIntegerField(),
+            protocol=models.TextField(),
+            protocol_sha256=line(64),
+            keys_salt=line(64),
+            changes=models.JSONField(blank=True, default=list),
+            made_at=time(),
+            benchmark=of("readerstudy.benchmark", "versions"),
+            made_by=person(),
         ),
-        migrations.CreateModel(
-            "BenchmarkQuestion",
-            [
-                ID,
-                ("place", models.PositiveIntegerField()),
-                ("name", models.CharField(max_length=16)),
-                ("revision", belonging("annotation.revision")),
-                ("version", belonging("readerstudy.benchmarkversion", "questions", db_index=False)),
-            ],
-            options={"ordering": ("version", "place")},
+        table(
+            *("BenchmarkQuestion", ("version", "place")),
+            *(once("benchmark_place_once", "version", "place"), once("benchmark_name_once", "version", "name")),
+            place=models.PositiveIntegerField(),
+            name=line(16),
+            revision=of("annotation.revision"),
+            version=of("readerstudy.benchmarkversion", "questions", db_index=False),
         ),
-        migrations.CreateModel(
-            "Edition",
-            [
-                ID,
-                ("number", models.PositiveSmallIntegerField()),
-                ("due_on", models.DateField(verbose_name="date")),
-                ("proposed_at", models.DateTimeField(blank=True, null=True)),
-                ("confirmed_at", models.DateTimeField(blank=True, null=True)),
-                ("published_at", models.DateTimeField(blank=True, null=True)),
-                ("benchmark", belonging("readerstudy.benchmark", "editions", db_index=False)),
-                ("confirmed_by", a_person()),
-                ("proposed_by", a_person()),
-            ],
-            options={"ordering": ("benchmark", "number")},
+        table(
+            *("Edition", ("benchmark", "number"), once("edition_once", "benchmark", "number")),
+            number=models.PositiveSmallIntegerField(),
+            due_on=models.DateField(verbose_name="date"),
+            proposed_at=time(**EMPTY),
+            confirmed_at=time(**EMPTY),
+            published_at=time(**EMPTY),
+            benchmark=of("readerstudy.benchmark", "editions", db_index=False),
+            confirmed_by=person(),
+            proposed_by=person(),
         ),
-        migrations.CreateModel(
-            "EditionResult",
-            [
-                ID,
-                ("result", models.TextField()),
-                ("result_sha256", models.CharField(max_length=64)),
-                ("scored_at", models.DateTimeField()),
-                ("edition", belonging("readerstudy.edition", "results", db_index=False)),
-                ("scored_by", a_person()),
-                ("version", belonging("readerstudy.benchmarkversion", "results")),
-            ],
-            options={"ordering": ("edition", "version")},
+        table(
+            *("EditionResult", ("edition", "version"), once("edition_scored_once", "edition", "version")),
+            result=models.TextField(),
+            result_sha256=line(64),
+            scored_at=time(),
+            edition=of("readerstudy.edition", "results", db_index=False),
+            scored_by=person(),
+            version=of("readerstudy.benchmarkversion", "results"),
         ),
-        migrations.CreateModel(
-            "Statement",
-            [
-                ID,
-                ("public_id", PublicIdField()),
-                ("number", models.PositiveSmallIntegerField()),
-                ("form", models.CharField(max_length=20)),
-                ("answers", models.JSONField()),
-                ("made_at", models.DateTimeField()),
-                ("passed_at", models.DateTimeField(blank=True, null=True)),
-                ("refused_because", models.TextField(blank=True)),
-                ("made_by", a_person()),
-                ("passed_by", a_person()),
-            ],
-            options={"ordering": ("team", "number")},
+        table(
+            *("Team", ("benchmark", "name", "pk")),
+            once("team_of_benchmark_once", "benchmark", "name", condition=~Q(state="refused")),
+            public_id=PublicIdField(),
+            name=line(100, verbose_name="name"),
+            institution=line(200, verbose_name="institution"),
+            contact=models.EmailField(max_length=254, verbose_name="contact"),
+            link=models.URLField(blank=True, max_length=500, verbose_name="link"),
+            anonymous_until=models.DateField(**EMPTY, verbose_name="anonymous until"),
+            state=line(8, default=TeamState.ASKED),
+            asked_at=time(),
+            decided_at=time(**EMPTY),
+            refused_because=models.TextField(blank=True),
+            asked_by=person(),
+            benchmark=of("readerstudy.benchmark", "teams"),
+            decided_by=person(),
         ),
-        migrations.CreateModel(
-            "Submission",
-            [
-                ID,
-                ("public_id", PublicIdField()),
-                ("number", models.PositiveIntegerField()),
-                ("way", models.CharField(default=SubmissionWay.FILE, max_length=8)),
-                ("file_name", models.CharField(max_length=200)),
-                ("file_sha256", models.CharField(max_length=64)),
-                ("duplicates", models.CharField(blank=True, max_length=5)),
-                ("rule", models.CharField(blank=True, max_length=20)),
-                ("report", models.JSONField(blank=True, default=dict)),
-                ("is_sound", models.BooleanField(default=False)),
-                ("answers", models.TextField(blank=True)),
-                ("answers_sha256", models.CharField(blank=True, max_length=64)),
-                ("received_at", models.DateTimeField()),
-                ("checked_at", models.DateTimeField(blank=True, null=True)),
-                ("withdrawn_at", models.DateTimeField(blank=True, null=True)),
-                ("withdrawn_because", models.TextField(blank=True)),
-                (
-                    "model_run",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="submissions",
-                        to="readerstudy.modelrun",
-                    ),
-                ),
-                ("sent_by", a_person()),
-                (
-                    "statement",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="submissions",
-                        to="readerstudy.statement",
-                    ),
-                ),
-                ("version", belonging("readerstudy.benchmarkversion", "submissions")),
-            ],
-            options={"ordering": ("team", "number")},
+        table(
+            *("Statement", ("team", "number"), once("statement_once", "team", "number")),
+            public_id=PublicIdField(),
+            number=models.PositiveSmallIntegerField(),
+            form=line(20),
+            answers=models.JSONField(),
+            made_at=time(),
+            passed_at=time(**EMPTY),
+            refused_because=models.TextField(blank=True),
+            made_by=person(),
+            passed_by=person(),
+            team=of("readerstudy.team", "statements"),
         ),
-        migrations.CreateModel(
-            "PublishedNumber",
-            [
-                ID,
-                ("what", models.CharField(max_length=200)),
-                ("value", models.JSONField()),
-                ("rule", models.CharField(max_length=40)),
-                ("answers", models.JSONField(blank=True, default=list)),
-                ("told_to", models.CharField(default="everybody", max_length=40)),
-                ("at", models.DateTimeField()),
-                ("result", belonging("readerstudy.editionresult", "numbers")),
-                (
-                    "submission",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="numbers",
-                        to="readerstudy.submission",
-                    ),
-                ),
-            ],
-            options={"ordering": ("result", "pk")},
-        ),
-        migrations.CreateModel(
-            "BoardNote",
-            [
-                ID,
-                ("text", models.TextField()),
-                ("made_at", models.DateTimeField()),
-                ("benchmark", belonging("readerstudy.benchmark", "notes")),
-                ("made_by", a_person()),
-                (
-                    "submission",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="notes",
-                        to="readerstudy.submission",
-                    ),
-                ),
-            ],
-            options={"ordering": ("benchmark", "pk")},
-        ),
-        migrations.CreateModel(
-            "Team",
-            [
-                ID,
-                ("public_id", PublicIdField()),
-                ("name", models.CharField(max_length=100, verbose_name="name")),
-                ("institution", models.CharField(max_length=200, verbose_name="institution")),
-                ("contact", models.EmailField(max_length=254, verbose_name="contact")),
-                ("link", models.URLField(blank=True, max_length=500, verbose_name="link")),
-                ("anonymous_until", models.DateField(blank=True, null=True, verbose_name="anonymous until")),
-                ("state", models.CharField(default=TeamState.ASKED, max_length=8)),
-                ("asked_at", models.DateTimeField()),
-                ("decided_at", models.DateTimeField(blank=True, null=True)),
-                ("refused_because", models.TextField(blank=True)),
-                ("asked_by", a_person()),
-                ("benchmark", belonging("readerstudy.benchmark", "teams")),
-                ("decided_by", a_person()),
-            ],
-            options={"ordering": ("benchmark", "name", "pk")},
-        ),
-        migrations.AddField("submission", "team", belonging("readerstudy.team", "submissions")),
-        migrations.AddField("statement", "team", belonging("readerstudy.team", "statements")),
-        migrations.CreateModel(
-            "EditionEntry",
-            [
-                ID,
-                ("public_id", PublicIdField()),
-                ("named_at", models.DateTimeField()),
-                ("edition", belonging("readerstudy.edition", "entries", db_index=False)),
-                ("named_by", a_person()),
-                ("submission", belonging("readerstudy.submission", "entries")),
-                ("team", belonging("readerstudy.team", "entries")),
-            ],
-            options={"ordering": ("edition", "pk")},
-        ),
-        migrations.CreateModel(
-            "TeamMember",
-            [
-                ID,
-                ("added_at", models.DateTimeField()),
-                ("benchmark", belonging("readerstudy.benchmark", "+", db_index=False)),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="members", to="readerstudy.team"
-                    ),
-                ),
-                (
-                    "user",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
-                    ),
-                ),
-            ],
-            options={"ordering": ("team", "pk")},
-        ),
-        migrations.AddConstraint(
-            "benchmarkversion", models.UniqueConstraint(fields=("benchmark", "number"), name="benchmark_version_once")
-        ),
-        migrations.AddConstraint(
-            "benchmarkquestion", models.UniqueConstraint(fields=("version", "place"), name="benchmark_place_once")
-        ),
-        migrations.AddConstraint(
-            "benchmarkquestion", models.UniqueConstraint(fields=("version", "name"), name="benchmark_name_once")
-        ),
-        migrations.AddConstraint(
-            "edition", models.UniqueConstraint(fields=("benchmark", "number"), name="edition_once")
-        ),
-        migrations.AddConstraint(
-            "editionresult", models.UniqueConstraint(fields=("edition", "version"), name="edition_scored_once")
-        ),
-        migrations.AddConstraint(
-            "team",
-            models.UniqueConstraint(
-                condition=models.Q(("state", "refused"), _negated=True),
-                fields=("benchmark", "name"),
-                name="team_of_benchmark_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            "submission", models.UniqueConstraint(fields=("team", "number"), name="submission_number_once")
-        ),
-        migrations.AddConstraint(
-            "submission",
-            models.UniqueConstraint(
-                fields=("team", "version", "file_sha256", "duplicates"), name="submission_of_file_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            "submission",
+        table(
+            *("Submission", ("team", "number"), once("submission_number_once", "team", "number")),
+            once("submission_of_file_once", "team", "version", "file_sha256", "duplicates"),
             models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("answers", ""), ("is_sound", False)),
-                    models.Q(("is_sound", True), models.Q(("answers", ""), _negated=True)),
-                    _connector="OR",
-                ),
-                name="sound_has_answers",
+                condition=Q(is_sound=False, answers="") | Q(is_sound=True) & ~Q(answers=""), name="sound_has_answers"
             ),
+            public_id=PublicIdField(),
+            number=models.PositiveIntegerField(),
+            way=line(8, default=SubmissionWay.FILE),
+            file_name=line(200),
+            file_sha256=line(64),
+            duplicates=line(5, blank=True),
+            rule=line(20, blank=True),
+            report=models.JSONField(blank=True, default=dict),
+            is_sound=models.BooleanField(default=False),
+            answers=models.TextField(blank=True),
+            answers_sha256=line(64, blank=True),
+            received_at=time(),
+            checked_at=time(**EMPTY),
+            withdrawn_at=time(**EMPTY),
+            withdrawn_because=models.TextField(blank=True),
+            model_run=of("readerstudy.modelrun", "submissions", **EMPTY),
+            sent_by=person(),
+            statement=of("readerstudy.statement", "submissions", **EMPTY),
+            version=of("readerstudy.benchmarkversion", "submissions"),
+            team=of("readerstudy.team", "submissions"),
         ),
-        migrations.AddConstraint(
-            "statement", models.UniqueConstraint(fields=("team", "number"), name="statement_once")
+        table(
+            *("PublishedNumber", ("result", "pk")),
+            what=line(200),
+            value=models.JSONField(),
+            rule=line(40),
+            answers=models.JSONField(blank=True, default=list),
+            told_to=line(40, default="everybody"),
+            at=time(),
+            result=of("readerstudy.editionresult", "numbers"),
+            submission=of("readerstudy.submission", "numbers", **EMPTY),
         ),
-        migrations.AddConstraint(
-            "editionentry", models.UniqueConstraint(fields=("edition", "team"), name="one_entry_of_team")
+        table(
+            *("BoardNote", ("benchmark", "pk")),
+            text=models.TextField(),
+            made_at=time(),
+            benchmark=of("readerstudy.benchmark", "notes"),
+            made_by=person(),
+            submission=of("readerstudy.submission", "notes", **EMPTY),
         ),
-        migrations.AddConstraint(
-            "teammember", models.UniqueConstraint(fields=("benchmark", "user"), name="one_team_of_benchmark")
+        table(
+            *("EditionEntry", ("edition", "pk"), once("one_entry_of_team", "edition", "team")),
+            public_id=PublicIdField(),
+            named_at=time(),
+            edition=of("readerstudy.edition", "entries", db_index=False),
+            named_by=person(),
+            submission=of("readerstudy.submission", "entries"),
+            team=of("readerstudy.team", "entries"),
+        ),
+        table(
+            *("TeamMember", ("team", "pk"), once("one_team_of_benchmark", "benchmark", "user")),
+            added_at=time(),
+            benchmark=of("readerstudy.benchmark", "+", db_index=False),
+            team=of("readerstudy.team", "members", CASCADE),
+            user=of(settings.AUTH_USER_MODEL),
         ),
         migrations.RunPython(add_board_triggers, remove_board_triggers, elidable=False),
     ]
