@@ -86,7 +86,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.demonstration.prompt_iterations import add_prompt_iterations
         from readerstudy.enrolment.reader_status import sweep_reminders
         from readerstudy.exports import report_job
-        from readerstudy.leaderboard import benchmarks, board_jobs, editions, inputs, submissions
+        from readerstudy.leaderboard import benchmarks, editions, inputs, submissions
         from readerstudy.model_runs import publishing
         from readerstudy.predictions import uploads
         from readerstudy.reading.case_opening import sweep_readings
@@ -104,8 +104,8 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(benchmarks.PACK, inputs.pack_inputs),
                 JobHandler(submissions.CHECK, submissions.check_submission),
                 JobHandler(editions.SCORE, editions.run_scoring),
-                JobHandler(board_jobs.PUBLISH, board_jobs.run_publishing),
-                JobHandler(board_jobs.VERIFY, board_jobs.run_verifying),
+                JobHandler(editions.PUBLISH, editions.run_publishing),
+                JobHandler(editions.VERIFY, editions.run_verifying),
             ),
             sweeps=(sweep_readings, sweep_reminders),
             demonstration=(add_studies, add_prompt_iterations, add_models_at_work),

@@ -5,11 +5,17 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from annotation.views.site.confirming import page_paths
-from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
-from readerstudy.acts.editions import BOARD_ACTS, EDITION_ACTS
+from readerstudy.acts.leaderboards import (
+    BENCHMARK_ACTS,
+    BOARD_ACTS,
+    BOARD_SUBMISSION_ACTS,
+    EDITION_ACTS,
+    HAND_IN_ACTS,
+    STATEMENT_ACTS,
+    TEAM_ACTS,
+)
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
-from readerstudy.acts.submissions import BOARD_SUBMISSION_ACTS, HAND_IN_ACTS, STATEMENT_ACTS
 from readerstudy.views import conducting, links, monitoring, reading, runs, studies
 from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps

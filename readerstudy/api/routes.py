@@ -7,8 +7,15 @@ from django.urls import path
 from annotation.api.acting import api_paths, resource_of
 from annotation.api.questionbank.banks import OneBank
 from annotation.api.questionbank.question_acts import ReasonSent
-from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
-from readerstudy.acts.editions import BOARD_ACTS, EDITION_ACTS
+from readerstudy.acts.leaderboards import (
+    BENCHMARK_ACTS,
+    BOARD_ACTS,
+    BOARD_SUBMISSION_ACTS,
+    EDITION_ACTS,
+    HAND_IN_ACTS,
+    STATEMENT_ACTS,
+    TEAM_ACTS,
+)
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import (
     DESIGN_ACTS,
@@ -21,13 +28,10 @@ from readerstudy.acts.studies import (
     RemindReader,
     RemindStudy,
 )
-from readerstudy.acts.submissions import BOARD_SUBMISSION_ACTS, HAND_IN_ACTS, STATEMENT_ACTS
 from readerstudy.api import (
     analysis_list,
     invited_readers,
-    leaderboard_benchmarks,
-    leaderboard_editions,
-    leaderboard_submissions,
+    leaderboards,
     model_list,
     model_run_list,
     shared_links,
@@ -46,11 +50,10 @@ SUBMISSIONS = "banks/<slug:slug>/submissions/"
 ANALYSIS = f"{STUDY}analyses/<str:public_id>/"
 BENCHMARK = "leaderboards/<slug:slug>/"
 TEAM = f"{BENCHMARK}teams/<str:public_id>/"
-BOARD_SUBMISSIONS = "leaderboards/<slug:slug>/submissions/"
-STATEMENTS = "leaderboards/<slug:slug>/statements/"
+BOARD_SUBMISSION = f"{BENCHMARK}submissions/<str:public_id>/"
+STATEMENT = f"{BENCHMARK}statements/<str:public_id>/"
 IMPORT = "prediction-imports/<str:public_id>/"
-LEADERBOARD = "leaderboards/<slug:slug>/"
-EDITION = f"{LEADERBOARD}editions/<int:number>/"
+EDITION = f"{BENCHMARK}editions/<int:number>/"
 
 urlpatterns = [
     path("studies/", study_list.Studies.as_view(), name="api-studies"),
@@ -127,52 +130,34 @@ urlpatterns = [
     path("model-runs/", model_run_list.ModelRuns.as_view(), name="api-model-runs"),
     path(MODEL_RUN, model_run_list.OneModelRun.as_view(), name="api-model-run"),
     *api_paths(MODEL_RUN, MODEL_RUN_ACTS, model_run_list.OneModelRun),
-    *api_paths(MODEL_RUN, HAND_IN_ACTS, model_run_list.OneModelRun, HandInModelRun=leaderboard_submissions.HandInSent),
-    path(BOARD_SUBMISSIONS, leaderboard_submissions.BoardSubmissions.as_view(), name="api-leaderboard-submissions"),
-    path(
-        f"{BOARD_SUBMISSIONS}<str:public_id>/",
-        leaderboard_submissions.OneBoardSubmission.as_view(),
-        name="api-leaderboard-submission",
-    ),
-    *api_paths(
-        f"{BOARD_SUBMISSIONS}<str:public_id>/",
-        BOARD_SUBMISSION_ACTS,
-        leaderboard_submissions.OneBoardSubmission,
-        WithdrawSubmission=ReasonSent,
-    ),
-    path(STATEMENTS, leaderboard_submissions.TeamStatements.as_view(), name="api-leaderboard-statements"),
-    path(
-        f"{STATEMENTS}<str:public_id>/",
-        leaderboard_submissions.OneTeamStatement.as_view(),
-        name="api-leaderboard-statement",
-    ),
-    *api_paths(
-        f"{STATEMENTS}<str:public_id>/",
-        STATEMENT_ACTS,
-        leaderboard_submissions.OneTeamStatement,
-        RefuseStatement=ReasonSent,
-    ),
+    *api_paths(MODEL_RUN, HAND_IN_ACTS, model_run_list.OneModelRun, HandInModelRun=leaderboards.HandInSent),
     path("prediction-runs/", model_list.PredictionRuns.as_view(), name="api-prediction-runs"),
     path(RUN, model_list.OnePredictionRun.as_view(), name="api-prediction-run"),
     *api_paths(RUN, RUN_ACTS, model_list.OnePredictionRun, WithdrawPredictionRun=ReasonSent),
-    path("leaderboards/", leaderboard_benchmarks.Benchmarks.as_view(), name="api-leaderboards"),
-    path(BENCHMARK, leaderboard_benchmarks.OneBenchmark.as_view(), name="api-leaderboard"),
-    path(f"{BENCHMARK}edit/", leaderboard_benchmarks.EditBenchmark.as_view(), name="api-leaderboard-edit"),
-    path(f"{BENCHMARK}inputs/", leaderboard_benchmarks.Inputs.as_view(), name="api-leaderboard-inputs"),
-    *api_paths(BENCHMARK, BENCHMARK_ACTS, leaderboard_benchmarks.OneBenchmark),
-    path(TEAM, leaderboard_benchmarks.OneTeam.as_view(), name="api-leaderboard-team"),
-    *api_paths(TEAM, TEAM_ACTS, leaderboard_benchmarks.OneTeam, RefuseTeam=ReasonSent),
     path("prediction-imports/", model_run_list.PredictionFiles.as_view(), name="api-prediction-imports"),
     path(IMPORT, model_run_list.OnePredictionImport.as_view(), name="api-prediction-import"),
-    path(f"{LEADERBOARD}editions/", leaderboard_editions.Editions.as_view(), name="api-leaderboard-editions"),
-    path(EDITION, leaderboard_editions.OneEdition.as_view(), name="api-leaderboard-edition"),
+    path("leaderboards/", leaderboards.Benchmarks.as_view(), name="api-leaderboards"),
+    path(BENCHMARK, leaderboards.OneBenchmark.as_view(), name="api-leaderboard"),
+    path(f"{BENCHMARK}edit/", leaderboards.EditBenchmark.as_view(), name="api-leaderboard-edit"),
+    path(f"{BENCHMARK}inputs/", leaderboards.Inputs.as_view(), name="api-leaderboard-inputs"),
+    *api_paths(BENCHMARK, BENCHMARK_ACTS, leaderboards.OneBenchmark),
+    path(TEAM, leaderboards.OneTeam.as_view(), name="api-leaderboard-team"),
+    *api_paths(TEAM, TEAM_ACTS, leaderboards.OneTeam, RefuseTeam=ReasonSent),
+    path(f"{BENCHMARK}submissions/", leaderboards.BoardSubmissions.as_view(), name="api-leaderboard-submissions"),
+    path(BOARD_SUBMISSION, leaderboards.OneBoardSubmission.as_view(), name="api-leaderboard-submission"),
+    *api_paths(
+        *(BOARD_SUBMISSION, BOARD_SUBMISSION_ACTS, leaderboards.OneBoardSubmission), WithdrawSubmission=ReasonSent
+    ),
+    path(f"{BENCHMARK}statements/", leaderboards.TeamStatements.as_view(), name="api-leaderboard-statements"),
+    path(STATEMENT, leaderboards.OneTeamStatement.as_view(), name="api-leaderboard-statement"),
+    *api_paths(STATEMENT, STATEMENT_ACTS, leaderboards.OneTeamStatement, RefuseStatement=ReasonSent),
+    path(f"{BENCHMARK}editions/", leaderboards.Editions.as_view(), name="api-leaderboard-editions"),
+    path(EDITION, leaderboards.OneEdition.as_view(), name="api-leaderboard-edition"),
     path(
-        f"{EDITION}results/<int:version>/",
-        leaderboard_editions.OneEditionResult.as_view(),
+        *(f"{EDITION}results/<int:version>/", leaderboards.OneEditionResult.as_view()),
         name="api-leaderboard-edition-result",
     ),
-    *api_paths(EDITION, EDITION_ACTS, leaderboard_editions.OneEdition),
-    path(f"{LEADERBOARD}board/", leaderboard_editions.OneBoard.as_view(), name="api-leaderboard-board"),
-    *api_paths(f"{LEADERBOARD}board/", BOARD_ACTS, leaderboard_editions.OneBoard),
+    *api_paths(EDITION, EDITION_ACTS, leaderboards.OneEdition),
+    *api_paths(f"{BENCHMARK}board/", BOARD_ACTS, leaderboards.OneBenchmark),
     path(f"{IMPORT}store/", model_run_list.StorePredictions.as_view(), name="api-prediction-import-store"),
 ]

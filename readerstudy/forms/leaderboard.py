@@ -1,4 +1,4 @@
-"""Forms of leaderboards and teams."""
+"""Forms of leaderboards, of teams, of what these send and say, and of editions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,18 @@ from django.utils.translation import gettext_lazy as _
 from annotation.forms import PlainForm
 from annotation.forms.account import EmailField
 from annotation.models import QuestionBank
+from readerstudy.enums import SubmissionWay
 from readerstudy.leaderboard.benchmarks import MOST_ABOUT, MOST_CONTACT, MOST_NAME, BenchmarkWanted
 from readerstudy.leaderboard.kernels.release_rule import MOST_EDITIONS
+from readerstudy.leaderboard.kernels.statement import CHOICE, CHOICES, QUESTIONS, TEXT, Asked, problems_of
 from readerstudy.leaderboard.public_twins import MOST_REASON
+from readerstudy.leaderboard.running import teams_to_hand_in
 from readerstudy.leaderboard.teams import MOST_INSTITUTION, MOST_LINK, TeamWanted
 from readerstudy.leaderboard.teams import MOST_NAME as MOST_TEAM_NAME
-from readerstudy.models import Benchmark
+from readerstudy.leaderboard.versions import LONGEST_NOTE
+from readerstudy.models import Benchmark, ModelRun, Statement, Team
+
+WAYS = [(one.value, one.label) for one in SubmissionWay if one != SubmissionWay.FILE]  # of what is run here
 
 
 class BenchmarkForm(PlainForm):
@@ -103,3 +109,72 @@ class TeamForm(PlainForm):
 
 class MemberForm(PlainForm):
     email = EmailField()
+
+
+class NameSubmissionForm(PlainForm):
+    """Of an edition and a statement their numbers."""
+
+    edition = forms.IntegerField(label=_("Edition"), min_value=1, max_value=MOST_EDITIONS)
+    statement = forms.IntegerField(
+        label=_("Statement"),
+        min_value=1,
+        max_value=10_000,
+        required=False,
+        help_text=_("The one that it has, else the newest, if you do not say."),
+    )
+
+
+class TeamField(forms.ModelChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, team: Team) -> str:
+        return f"{team.name} ({team.benchmark.name})"
+
+
+class HandInForm(PlainForm):
+    """For whom a run was made, and where."""
+
+    team = TeamField(label=_("Team"), queryset=Team.objects.none(), to_field_name="public_id", empty_label=None)
+    way = forms.ChoiceField(label=_("Run through"), choices=WAYS)
+
+    def __init__(self, run: ModelRun, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.offer_rows("team", teams_to_hand_in(run))
+
+
+def _field_of(asked: Asked) -> forms.Field:
+    about: dict[str, Any] = {
+        "label": _(asked.label),
+        "help_text": _(asked.help) if asked.help else "",
+        "required": False,
+    }
+    if asked.kind == CHOICE:
+        return forms.ChoiceField(choices=[("", "—"), *((one, _(one)) for one in CHOICES)], **about)
+    return forms.CharField(widget=forms.Textarea(attrs={"rows": 3}) if asked.kind == TEXT else None, **about)
+
+
+class StatementForm(PlainForm):
+    """The list of questions; what is wrong with an answer is said by the list."""
+
+    def __init__(self, *args: Any, newest: Statement | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, initial=newest.answers if newest else None, **kwargs)
+        self.fields.update({one.name: _field_of(one) for one in QUESTIONS})
+
+    def clean(self) -> dict[str, Any]:
+        for problem in problems_of(self.cleaned_data):
+            if problem.field not in self.errors:
+                self.add_error(problem.field, _(problem.message))
+        return self.cleaned_data
+
+
+class VersionForm(PlainForm):
+    reason = forms.CharField(
+        label=_("Why"), max_length=LONGEST_NOTE, help_text=_("Everybody reads it beside the changes.")
+    )
+
+
+class NoteForm(PlainForm):
+    text = forms.CharField(
+        label=_("Note"), max_length=LONGEST_NOTE, widget=forms.Textarea(attrs={"rows": 3}), help_text=_("Plain text.")
+    )
+    entry = forms.CharField(
+        label=_("About the entry"), max_length=40, required=False, help_text=_("Its id; empty: about the benchmark.")
+    )

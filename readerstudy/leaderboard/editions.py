@@ -1,7 +1,8 @@
 """Editions: proposed by one coordinator once the date is over, confirmed by another, scored at once by a job.
 
 Until then nothing of a ranking is computed. What an edition published is a row that never changes, and so is every
-number of it in the ledger. Scored again on a later version it gets a result beside the first.
+number of it in the ledger. Scored again on a later version it gets a result beside the first. The public board is
+written and verified by jobs, too; asking for one loads no statistics.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from annotation.models import Job, User
 from readerstudy.enums import BenchmarkState
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.benchmarks import current_version
-from readerstudy.models import BenchmarkVersion, Edition, Submission
+from readerstudy.models import Benchmark, BenchmarkVersion, Edition, EditionResult, Submission
 
 
 class EditionParams(TypedDict):
@@ -30,7 +31,14 @@ class EditionParams(TypedDict):
     actor: int
 
 
+class BoardParams(TypedDict):
+    benchmark: int
+    actor: int
+
+
 SCORE: JobKind[EditionParams] = JobKind("score_edition")
+PUBLISH: JobKind[BoardParams] = JobKind("publish_leaderboard")
+VERIFY: JobKind[BoardParams] = JobKind("verify_leaderboard")
 
 
 def is_over(edition: Edition, at: datetime) -> bool:
@@ -137,10 +145,33 @@ def note_edition(act: str, edition: Edition, *, actor: User | None, at: datetime
     record(act, actor=actor, at=at, subject=edition.benchmark, facts={"edition": edition.number, **facts})
 
 
-# --- the job --------------------------------------------------------------------------------------
+# --- the public board -----------------------------------------------------------------------------
+def check_has_results(benchmark: Benchmark) -> None:
+    """Refused before an edition is published."""
+    if not EditionResult.objects.filter(edition__benchmark=benchmark).exists():
+        sentence = _("No edition of “%(name)s” is published yet: propose one after its date.")
+        raise LeaderboardRefused("no_edition", sentence % {"name": benchmark.name})
+
+
+def ask_to_publish(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
+    """One that waits or runs is enough. Refused before an edition is published."""
+    return _ask_for_board(PUBLISH, _("Public board of %(name)s"), benchmark, actor, at)
+
+
+def ask_to_verify(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
+    return _ask_for_board(VERIFY, _("Verifying the board of %(name)s"), benchmark, actor, at)
+
+
+def _ask_for_board(kind: JobKind[BoardParams], title: str, benchmark: Benchmark, actor: User, at: datetime) -> Job:
+    check_has_results(benchmark)
+    params = BoardParams(benchmark=benchmark.pk, actor=actor.pk)
+    return enqueue_once(kind, title % {"name": benchmark.name}, params, about="benchmark", actor=actor, at=at)
+
+
+# --- handlers, which load matplotlib and statistics -------------------------------------------------
 def run_scoring(progress: Progress, params: EditionParams) -> Result:
-    """The handler. Run twice it stores once; then the public folder is written."""
-    from readerstudy.leaderboard.publishing import publish_here  # draws with matplotlib, slow to load
+    """Run twice it stores once; then the public folder is written."""
+    from readerstudy.leaderboard.publishing import publish_here
     from readerstudy.leaderboard.scoring import score_edition
 
     edition = Edition.objects.select_related("benchmark__bank").get(pk=params["edition"])
@@ -151,3 +182,22 @@ def run_scoring(progress: Progress, params: EditionParams) -> Result:
     publish_here(edition.benchmark, actor=actor, at=timezone.now())
     progress.report(2, 2)
     return {"benchmark": edition.benchmark.slug, "edition": edition.number, "result_sha256": made.result_sha256}
+
+
+def run_publishing(progress: Progress, params: BoardParams) -> Result:
+    from readerstudy.leaderboard.publishing import publish_here
+
+    benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])
+    written = publish_here(benchmark, actor=User.objects.get(pk=params["actor"]), at=timezone.now())
+    return {"benchmark": benchmark.slug, "files": len(written)}
+
+
+def run_verifying(progress: Progress, params: BoardParams) -> Result:
+    """What differs is listed in the result, as what a job could not take."""
+    from readerstudy.leaderboard.publishing import folder_here
+    from readerstudy.leaderboard.verifying import verify
+
+    benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])
+    folder = folder_here(benchmark)
+    problems = verify(benchmark, folder if folder.is_dir() else None, at=timezone.now())
+    return {"benchmark": benchmark.slug, "different": len(problems), "problems": problems}

@@ -28,7 +28,7 @@ from annotation.exports.tables import Format, write_table
 from annotation.figures.kernels.forms import FigureForm
 from annotation.figures.kernels.style import rendered
 from annotation.models import User
-from readerstudy.leaderboard.board_jobs import check_has_results
+from readerstudy.leaderboard.editions import check_has_results
 from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure

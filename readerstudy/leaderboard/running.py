@@ -30,8 +30,6 @@ from readerstudy.model_runs.publishing import check_complete, is_plain, records_
 from readerstudy.models import BenchmarkVersion, ModelRun, Submission, Team
 from readerstudy.predictions.kernels.records import KeptRecords, KnownQuestion, ReadPredictions, Record, match
 
-HERE = (SubmissionWay.HERE, SubmissionWay.TEAM_ENDPOINT)
-
 
 def teams_to_hand_in(run: ModelRun) -> QuerySet[Team]:
     """Approved teams of frozen benchmarks on the bank of a run; none for a run on a study and for a variant."""

@@ -39,8 +39,8 @@ from readerstudy.comparison.comparison_job import (
     take_comparison,
 )
 from readerstudy.comparison.kernels.comparison_tables import band_rows
+from readerstudy.forms.leaderboard import HandInForm
 from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRunForm
-from readerstudy.forms.submissions import HandInForm
 from readerstudy.leaderboard.access import runs_leaderboards
 from readerstudy.model_runs.asked_questions import cautions, open_call, picture_of_call, readable_calls
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown

@@ -7,11 +7,18 @@ from typing import Any
 from annotation.acts import Act
 from annotation.acts.banks import JobAct
 from annotation.acts.rounds import RoundAct
-from readerstudy.acts.benchmarks import BenchmarkAct, MemberAct, TeamAct
-from readerstudy.acts.editions import BoardAct, EditionAct
+from readerstudy.acts.leaderboards import (
+    BenchmarkAct,
+    BoardAct,
+    EditionAct,
+    MemberAct,
+    NameSubmission,
+    StatementAct,
+    TeamAct,
+    WithdrawSubmission,
+)
 from readerstudy.acts.models import ModelRunAct, RunAct
 from readerstudy.acts.studies import LinkAct, ReaderAct, StudyAct
-from readerstudy.acts.submissions import NameSubmission, StatementAct, WithdrawSubmission
 from rexvqa_site.management.commands.act import ACTS
 from tests.permissions import rules
 from tests.permissions.rules import Rule
@@ -163,7 +170,7 @@ RULES: dict[str, Rule] = {
     **_each(rules.LOOKED_ON, "leaderboard-editions"),
     **_each(
         rules.KNOWN_BOARD,
-        "api-leaderboard-editions api-leaderboard-edition api-leaderboard-edition-result api-leaderboard-board",
+        "api-leaderboard-editions api-leaderboard-edition api-leaderboard-edition-result",
     ),
     **_acts(rules.RUN_BOARD, EditionAct),
     **_acts(rules.RUN_BOARD, BoardAct),

@@ -41,7 +41,18 @@ from annotation.views.adjudication import adjudicated_round
 from annotation.views.people import invitations
 from annotation.views.review.rounds import overseen_round, seen_round
 from annotation.views.site.decorators import AuthenticatedRequest
-from readerstudy.acts.benchmarks import MemberAct, TeamAct, known_team, run_benchmark, taken_benchmark
+from readerstudy.acts.leaderboards import (
+    MemberAct,
+    NameSubmission,
+    SubmissionAct,
+    TeamAct,
+    WithdrawSubmission,
+    known_statement,
+    known_submission,
+    known_team,
+    run_benchmark,
+    taken_benchmark,
+)
 from readerstudy.acts.models import (
     changeable_entry,
     changeable_run,
@@ -49,13 +60,6 @@ from readerstudy.acts.models import (
     known_entry,
     known_run,
     run_of,
-)
-from readerstudy.acts.submissions import (
-    NameSubmission,
-    SubmissionAct,
-    WithdrawSubmission,
-    known_statement,
-    known_submission,
 )
 from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.leaderboard.access import known_benchmark, looks_on, team_of

@@ -19,7 +19,7 @@ from annotation.site.permissions import site_roles
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 from annotation.views.site.downloads import resumable_response
-from readerstudy.acts.benchmarks import run_benchmark, taken_benchmark
+from readerstudy.acts.leaderboards import run_benchmark, taken_benchmark
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.forms.leaderboard import BenchmarkForm, TeamForm, TwinsForm
 from readerstudy.leaderboard.access import benchmarks_known_to, known_benchmark, looks_on, runs_leaderboards

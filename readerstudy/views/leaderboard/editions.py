@@ -18,10 +18,9 @@ from annotation.enums import JobState
 from annotation.models import Job, User
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enums import BenchmarkState
-from readerstudy.forms.editions import NoteForm, VersionForm
+from readerstudy.forms.leaderboard import NoteForm, VersionForm
 from readerstudy.leaderboard.access import known_benchmark, looks_on, runs_leaderboards
-from readerstudy.leaderboard.board_jobs import PUBLISH, VERIFY
-from readerstudy.leaderboard.editions import SCORE, is_over
+from readerstudy.leaderboard.editions import PUBLISH, SCORE, VERIFY, is_over
 from readerstudy.leaderboard.versions import changes_since
 from readerstudy.models import Benchmark, Edition, EditionEntry, EditionResult
 

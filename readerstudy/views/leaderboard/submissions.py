@@ -16,11 +16,11 @@ from annotation.models import User
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
-from readerstudy.acts.submissions import is_of_team, known_statement, known_submission
+from readerstudy.acts.leaderboards import is_of_team, known_statement, known_submission
 from readerstudy.enums import BenchmarkState, TeamState
+from readerstudy.forms.leaderboard import StatementForm
 from readerstudy.forms.models import AnswersForm
 from readerstudy.forms.studies import ReasonForm
-from readerstudy.forms.submissions import StatementForm
 from readerstudy.leaderboard.access import known_benchmark, looks_on, runs_leaderboards, team_of
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.leaderboard.kernels.statement import model_card, shown

@@ -16,11 +16,17 @@ from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
-from readerstudy.acts.benchmarks import BENCHMARK_ACTS, TEAM_ACTS
-from readerstudy.acts.editions import BOARD_ACTS, EDITION_ACTS
+from readerstudy.acts.leaderboards import (
+    BENCHMARK_ACTS,
+    BOARD_ACTS,
+    BOARD_SUBMISSION_ACTS,
+    EDITION_ACTS,
+    HAND_IN_ACTS,
+    STATEMENT_ACTS,
+    TEAM_ACTS,
+)
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import DESIGN_ACTS, LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
-from readerstudy.acts.submissions import BOARD_SUBMISSION_ACTS, HAND_IN_ACTS, STATEMENT_ACTS
 
 EVERY: tuple[type[Act[Any]], ...] = (
     *BANK_ACTS,

@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotation.enums import JobState, QuestionState, Role
 from annotation.jobs.handlers import handler_for
 from annotation.models import Job, Question, User
-from readerstudy.leaderboard.board_jobs import VERIFY
+from readerstudy.leaderboard.editions import VERIFY
 from readerstudy.models import Benchmark, Edition, EditionResult, PublishedNumber
 from tests.conftest import make_person
 from tests.readerstudy.leaderboard.made import keys_of, make_benchmark, make_submission, make_team, wrong_at
