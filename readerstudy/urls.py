@@ -164,11 +164,10 @@ urlpatterns: list[URLPattern] = [
     path("leaderboards/<slug:slug>/edit/", benchmarks.leaderboard_edit, name="leaderboard-edit"),
     path("leaderboards/<slug:slug>/team/", benchmarks.leaderboard_team, name="leaderboard-team"),
     path("leaderboards/<slug:slug>/inputs/", benchmarks.leaderboard_inputs, name="leaderboard-inputs"),
-    *page_paths("leaderboards/<slug:slug>/", BENCHMARK_ACTS),
+    *page_paths("leaderboards/<slug:slug>/", (*BENCHMARK_ACTS, *BOARD_ACTS)),
     *page_paths("leaderboards/<slug:slug>/teams/<str:public_id>/", TEAM_ACTS),
     path("leaderboards/<slug:slug>/editions/", editions.leaderboard_editions, name="leaderboard-editions"),
     *page_paths("leaderboards/<slug:slug>/editions/<int:number>/", EDITION_ACTS),
-    *page_paths("leaderboards/<slug:slug>/", BOARD_ACTS),
     # reading
     path("read/<slug:slug>/room/", reading.reading_room, name="reading-room"),
     path("read/<slug:slug>/session/", reading.reading_session, name="reading-session"),

@@ -140,7 +140,7 @@ urlpatterns = [
     path(BENCHMARK, leaderboards.OneBenchmark.as_view(), name="api-leaderboard"),
     path(f"{BENCHMARK}edit/", leaderboards.EditBenchmark.as_view(), name="api-leaderboard-edit"),
     path(f"{BENCHMARK}inputs/", leaderboards.Inputs.as_view(), name="api-leaderboard-inputs"),
-    *api_paths(BENCHMARK, BENCHMARK_ACTS, leaderboards.OneBenchmark),
+    *api_paths(BENCHMARK, (*BENCHMARK_ACTS, *BOARD_ACTS), leaderboards.OneBenchmark),
     path(TEAM, leaderboards.OneTeam.as_view(), name="api-leaderboard-team"),
     *api_paths(TEAM, TEAM_ACTS, leaderboards.OneTeam, RefuseTeam=ReasonSent),
     path(f"{BENCHMARK}submissions/", leaderboards.BoardSubmissions.as_view(), name="api-leaderboard-submissions"),
@@ -158,6 +158,5 @@ urlpatterns = [
         name="api-leaderboard-edition-result",
     ),
     *api_paths(EDITION, EDITION_ACTS, leaderboards.OneEdition),
-    *api_paths(f"{BENCHMARK}board/", BOARD_ACTS, leaderboards.OneBenchmark),
     path(f"{IMPORT}store/", model_run_list.StorePredictions.as_view(), name="api-prediction-import-store"),
 ]

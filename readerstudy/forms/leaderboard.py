@@ -13,10 +13,10 @@ from annotation.forms import PlainForm
 from annotation.forms.account import EmailField
 from annotation.models import QuestionBank
 from readerstudy.enums import SubmissionWay
+from readerstudy.leaderboard.access import MOST_REASON
 from readerstudy.leaderboard.benchmarks import MOST_ABOUT, MOST_CONTACT, MOST_NAME, BenchmarkWanted
 from readerstudy.leaderboard.kernels.release_rule import MOST_EDITIONS
 from readerstudy.leaderboard.kernels.statement import CHOICE, CHOICES, QUESTIONS, TEXT, Asked, problems_of
-from readerstudy.leaderboard.public_twins import MOST_REASON
 from readerstudy.leaderboard.running import teams_to_hand_in
 from readerstudy.leaderboard.teams import MOST_INSTITUTION, MOST_LINK, TeamWanted
 from readerstudy.leaderboard.teams import MOST_NAME as MOST_TEAM_NAME

@@ -18,6 +18,8 @@ from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.models import Benchmark, Team
 from readerstudy.predictions.kernels.records import without_hidden
 
+MOST_REASON = 1_000  # characters
+
 
 class LeaderboardRefused(Refused):
     """Something cannot be done with a benchmark, a team or what it sends; the sentence says why and what to do."""
@@ -91,10 +93,10 @@ def team_of(person: User, slug: str) -> Team:
     return team
 
 
-def check_takes_submissions(benchmark: Benchmark) -> None:
-    """Refused unless it is frozen and not closed."""
+def check_is_frozen(benchmark: Benchmark) -> None:
+    """Refused for a draft, and once it is closed."""
     if benchmark.state != BenchmarkState.FROZEN:
-        sentence = _("“%(name)s” is %(state)s: nothing is sent to it or taken from it.")
+        sentence = _("“%(name)s” is %(state)s: this takes a frozen leaderboard.")
         facts = {"name": benchmark.name, "state": benchmark.get_state_display()}
         raise LeaderboardRefused("not_open", sentence % facts)
 

@@ -30,7 +30,7 @@ from annotation.questionbank.bulk import insert_rows
 from annotation.site.slugs import free_slug, listed
 from readerstudy.design.kernels.documents import canonical, commitment, sha256_of, shown_sha256
 from readerstudy.enums import BenchmarkState
-from readerstudy.leaderboard.access import LeaderboardRefused, lock_benchmark, lock_draft, one_line
+from readerstudy.leaderboard.access import LeaderboardRefused, check_is_frozen, lock_benchmark, lock_draft, one_line
 from readerstudy.leaderboard.kernels.release_rule import (
     ALL,
     FEWEST,
@@ -91,9 +91,6 @@ def _store_draft(
     benchmark.name = one_line(wanted.name, MOST_NAME, "name", _("Give the leaderboard a name"))
     benchmark.contact = one_line(wanted.contact, MOST_CONTACT, "contact", _("Say whom teams write to"))
     benchmark.about = wanted.about.strip()
-    if len(benchmark.about) > MOST_ABOUT:
-        sentence = _("What it measures is told in at most %(n)d characters.") % {"n": MOST_ABOUT}
-        raise LeaderboardRefused("too_long", sentence, status=422, field="about")
     _check_dates(wanted.editions, at)
     benchmark.save()
     benchmark.editions.all().delete()
@@ -187,10 +184,7 @@ def freeze_benchmark(benchmark: Benchmark, *, actor: User | None, at: datetime) 
 def close_benchmark(benchmark: Benchmark, *, actor: User | None, at: datetime) -> Benchmark:
     """No further submission or edition; what was published stays. Raises LeaderboardRefused unless it is frozen."""
     lock_benchmark(benchmark)
-    if benchmark.state != BenchmarkState.FROZEN:
-        sentence = _("“%(name)s” is %(state)s: only a frozen leaderboard is closed.")
-        facts = {"name": benchmark.name, "state": benchmark.get_state_display()}
-        raise LeaderboardRefused("wrong_state", sentence % facts)
+    check_is_frozen(benchmark)
     benchmark.state, benchmark.closed_at = BenchmarkState.CLOSED, at
     benchmark.save(update_fields=["state", "closed_at"])
     record("benchmark.closed", actor=actor, at=at, subject=benchmark)
@@ -204,33 +198,31 @@ def asks_bank(bank: QuestionBank) -> str:
 
 
 # --- what editions tell ---------------------------------------------------------------------------
-class Cell(ToldCell, frozen=True):
+class PlannedCell(ToldCell, frozen=True):
     """All questions, or those of a task, a category or a difficulty."""
 
     @property
     def told(self) -> str:
-        """ "editions 2 and 4"."""
+        """ "editions 2, 4"."""
         if not self.editions:
             return _("never: fewer than %(n)d questions") % {"n": FEWEST}
-        *first, last = map(str, self.editions)
-        if not first:
-            return _("edition %(n)s") % {"n": last}
-        return _("editions %(first)s and %(last)s") % {"first": ", ".join(first), "last": last}
+        numbers = ", ".join(map(str, self.editions))
+        return ngettext("edition %(n)s", "editions %(n)s", len(self.editions)) % {"n": numbers}
 
 
-def cells_of(version: BenchmarkVersion) -> list[Cell]:
+def cells_of(version: BenchmarkVersion) -> list[PlannedCell]:
     columns = ("revision__task", "revision__category", "revision__difficulty")
     return _cells(version.questions.values_list(*columns), version.benchmark.editions.count())
 
 
-def planned_cells(benchmark: Benchmark) -> list[Cell]:
+def planned_cells(benchmark: Benchmark) -> list[PlannedCell]:
     """Of the newest version, or of what a draft would ask now."""
     if benchmark.state != BenchmarkState.DRAFT:
         return cells_of(current_version(benchmark))
     return _cells(questions_of(benchmark).values_list("task", "category", "difficulty"), benchmark.editions.count())
 
 
-def fewer_editions(cells: Sequence[Cell], n_editions: int) -> int:
+def fewer_editions(cells: Sequence[PlannedCell], n_editions: int) -> int:
     """So many editions at the most tell all questions each time, where the planned ones do not; else 0."""
     n = cells[0].n
     if not cells[0].editions or 1 in cells[0].editions:
@@ -238,7 +230,7 @@ def fewer_editions(cells: Sequence[Cell], n_editions: int) -> int:
     return max(planned for planned in range(1, n_editions) if 1 in shown_in(n, planned, whole=True))
 
 
-def _cells(rows: Iterable[tuple[str, str, str]], n_editions: int) -> list[Cell]:
+def _cells(rows: Iterable[tuple[str, str, str]], n_editions: int) -> list[PlannedCell]:
     """In the order of the paper's tasks, categories by their name, difficulties from easy to hard."""
     rows = list(rows)
     tasks, categories, difficulties = (Counter(row[place] for row in rows) for place in range(3))
@@ -249,11 +241,11 @@ def _cells(rows: Iterable[tuple[str, str, str]], n_editions: int) -> list[Cell]:
     ]
     cells = [(ALL, _("All questions"), len(rows)), *(one for one in named if one[-1])]
     told = editions_telling({name: n for name, _label, n in cells}, n_editions)
-    return [Cell(name, label, n, told[name]) for name, label, n in cells]
+    return [PlannedCell(name, label, n, told[name]) for name, label, n in cells]
 
 
 # --- versions -------------------------------------------------------------------------------------
-class AskedQuestion(Struct, frozen=True):
+class AskedWording(Struct, frozen=True):
     """What teams are shown of a wording; the rest is for cells."""
 
     stem: str
@@ -269,13 +261,13 @@ class AskedQuestion(Struct, frozen=True):
         return shown_sha256(self.stem, self.options, [*own, *before])
 
 
-def asked_of(bank: QuestionBank, revisions: Collection[int]) -> dict[int, AskedQuestion]:
+def asked_of(bank: QuestionBank, revisions: Collection[int]) -> dict[int, AskedWording]:
     """By wording, with the images that are available now. Two queries."""
     by_exam: dict[int | None, list[Image]] = defaultdict(list)
     images = Image.objects.filter(exam__bank=bank, state=ImageState.AVAILABLE).order_by("position", "pk")
     for image in images.only("public_id", "pixels_sha256", "exam_id"):
         by_exam[image.exam_id].append(image)
-    wanted, found = set(revisions), dict[int, AskedQuestion]()
+    wanted, found = set(revisions), dict[int, AskedWording]()
     columns = ("pk", "stem", "options", "images_left_out", "task", "category", "difficulty")
     exams = ("question__exam_id", "question__exam__prior_id")
     for pk, stem, options, left_out, *cell, exam, prior in (
@@ -284,7 +276,7 @@ def asked_of(bank: QuestionBank, revisions: Collection[int]) -> dict[int, AskedQ
         if pk in wanted:
             own = [one for one in by_exam[exam] if one.public_id not in (left_out or ())]
             before = by_exam[prior] if prior is not None else []
-            found[pk] = AskedQuestion(stem, options, own, before, (cell[0], cell[1], cell[2]))
+            found[pk] = AskedWording(stem, options, own, before, (cell[0], cell[1], cell[2]))
     return found
 
 

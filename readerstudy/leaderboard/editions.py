@@ -19,8 +19,7 @@ from annotation.audit.recording import record
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, User
-from readerstudy.enums import BenchmarkState
-from readerstudy.leaderboard.access import LeaderboardRefused
+from readerstudy.leaderboard.access import LeaderboardRefused, check_is_frozen
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.models import Benchmark, BenchmarkVersion, Edition, EditionResult, Submission
 
@@ -127,10 +126,7 @@ def check_may_confirm(edition: Edition, *, actor: User, at: datetime) -> None:
 
 def check_can_be_scored(edition: Edition, *, at: datetime) -> None:
     """Refused before its date is over, once it is published, and where there is nothing to score."""
-    if edition.benchmark.state != BenchmarkState.FROZEN:
-        facts = {"name": edition.benchmark.name, "state": edition.benchmark.get_state_display()}
-        sentence = _("“%(name)s” is %(state)s: no edition of it is scored.")
-        raise LeaderboardRefused("not_open", sentence % facts)
+    check_is_frozen(edition.benchmark)
     if edition.published_at is not None:
         raise LeaderboardRefused("published", _("This edition is published, and stays as it is."))
     if not is_over(edition, at):

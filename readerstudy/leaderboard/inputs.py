@@ -33,10 +33,10 @@ from annotation.jobs.queueing import job_under_way
 from annotation.models import Exam, Image, Job, QuestionBank, Rendition, User
 from annotation.questionbank.kernels.fields import join_options
 from readerstudy.design.kernels.documents import sha256_of
-from readerstudy.leaderboard.access import LeaderboardRefused, check_takes_submissions
+from readerstudy.leaderboard.access import LeaderboardRefused, check_is_frozen
 from readerstudy.leaderboard.benchmarks import (
     PACK,
-    AskedQuestion,
+    AskedWording,
     PackingParams,
     asked_of,
     current_version,
@@ -69,7 +69,7 @@ class PackedInputs(Struct, frozen=True):
 
 def ask_to_pack(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
     """One that waits or runs already is enough. Raises LeaderboardRefused unless it is frozen."""
-    check_takes_submissions(benchmark)
+    check_is_frozen(benchmark)
     return packing_under_way(benchmark) or enqueue_packing(current_version(benchmark), actor=actor, at=at)
 
 
@@ -100,7 +100,7 @@ def packed_inputs(benchmark: Benchmark) -> PackedInputs | None:
 @transaction.atomic
 def take_inputs(benchmark: Benchmark, *, actor: User, at: datetime) -> PackedInputs:
     """For somebody who takes them, which is noted. Raises LeaderboardRefused."""
-    check_takes_submissions(benchmark)
+    check_is_frozen(benchmark)
     found = packed_inputs(benchmark)
     if found is None:
         sentence = _("The file is not written yet, or an image changed since: have it written, and come back.")
@@ -134,20 +134,20 @@ def write_inputs(version: BenchmarkVersion, to: IO[bytes], progress: Progress | 
     return len(names)
 
 
-def _questions(version: BenchmarkVersion) -> list[tuple[str, AskedQuestion]]:
+def _questions(version: BenchmarkVersion) -> list[tuple[str, AskedWording]]:
     rows = list(version.questions.values_list("name", "revision"))
     asked = asked_of(version.benchmark.bank, [revision for _name, revision in rows])
     return [(name, asked[revision]) for name, revision in rows]
 
 
-def _names_of_images(version: BenchmarkVersion, asked: list[AskedQuestion]) -> dict[int, str]:
+def _names_of_images(version: BenchmarkVersion, asked: list[AskedWording]) -> dict[int, str]:
     """The path of each image by its row, as they first come; the same in all versions of this benchmark alone."""
     salt = version.benchmark.versions.order_by("number").values_list("keys_salt", flat=True)[0]
     images = {image.pk: image for one in asked for image in (*one.images, *one.priors)}
     return {pk: f"images/{sha256_of(f'{salt} image {image.public_id}')[:16]}.png" for pk, image in images.items()}
 
 
-def _shown(one: AskedQuestion, names: dict[int, str]) -> dict[str, Any]:
+def _shown(one: AskedWording, names: dict[int, str]) -> dict[str, Any]:
     def paths(images: list[Image]) -> list[str]:
         return [names[image.pk] for image in images]
 

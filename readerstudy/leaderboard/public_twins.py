@@ -19,11 +19,10 @@ from annotation.ingest.completeness import has_lost_images, waits_for_images
 from annotation.models import AnswerKey, BankImport, Finding, QuestionBank, Revision, User
 from annotation.quality.checking import QualityRefused, public_banks_beside
 from annotation.quality.kernels.rules import PUBLIC_TWIN
-from readerstudy.leaderboard.access import LeaderboardRefused, lock_draft, one_line
+from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, lock_draft, one_line
 from readerstudy.models import Benchmark
 
 REST, LEFT_OUT = "all", "left out"  # in Benchmark.decisions: of the near-duplicates not named; is not asked
-MOST_REASON = 1_000
 
 
 class Pool(Struct, frozen=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import shutil
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -32,10 +32,21 @@ from readerstudy.leaderboard.editions import check_has_results
 from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure
-from readerstudy.leaderboard.kernels.board_files import CSV_COLUMNS, as_json, badge, citation, csv_rows, schema, sums
-from readerstudy.leaderboard.kernels.board_page import cell_lines, interval_words, rows_of, shown, unit_words
+from readerstudy.leaderboard.kernels.board_files import (
+    CSV_COLUMNS,
+    as_json,
+    badge,
+    cell_lines,
+    citation,
+    csv_rows,
+    interval_words,
+    rows_of,
+    shown,
+    sums,
+    unit_words,
+)
 from readerstudy.leaderboard.kernels.release_rule import ALL
-from readerstudy.models import Benchmark, BoardNote, EditionResult, Submission, Team
+from readerstudy.models import Benchmark, EditionResult, Submission
 from readerstudy.predictions.kernels.records import without_hidden
 
 PAGES = "readerstudy/leaderboard/public"
@@ -158,23 +169,25 @@ class PublicBoard:
         return {one.public_id: one for one in rows.order_by("public_id")}
 
     @cached_property
+    def about_entries(self) -> dict[str, dict[str, Any]]:
+        return {name: msgspec.structs.asdict(one) for name, one in self.entries.items()}
+
+    @cached_property
     def entries(self) -> dict[str, ShownEntry]:
         number = {team.pk: place for place, team in enumerate(self.benchmark.teams.order_by("pk"), start=1)}
         return {name: self._shown(one, number[one.team_id]) for name, one in self.submissions.items()}
 
     @cached_property
     def notes(self) -> list[ShownNote]:
-        rows = BoardNote.objects.filter(benchmark=self.benchmark).select_related("submission").order_by("pk")
-        return [
-            ShownNote(_day(one.made_at), one.text, one.submission.public_id if one.submission else "") for one in rows
-        ]
+        rows = self.benchmark.notes.order_by("pk").values_list("made_at", "text", "submission__public_id")
+        return [ShownNote(_day(at), text, entry or "") for at, text, entry in rows]
 
     def _shown(self, one: Submission, number: int) -> ShownEntry:
         team, answers = one.team, answers_of(one)
         about: dict[str, Any] = {"id": one.public_id, "received_on": _day(one.received_at)}
         if one.withdrawn_at:
             about |= {"withdrawn_on": _day(one.withdrawn_at), "withdrawn_because": one.withdrawn_because}
-        if self._is_anonymous(team):
+        if team.anonymous_until is not None and self.on < team.anonymous_until:
             name, until = f"Anonymous entry {number}", str(team.anonymous_until)
             return ShownEntry(name=name, team=f"anonymous until {until}", anonymous_until=until, **about)
         named = " ".join(without_hidden(str(answers.get(part) or "")) for part in ("model", "version")).strip()
@@ -186,12 +199,10 @@ class PublicBoard:
             **about,
         )
 
-    def _is_anonymous(self, team: Team) -> bool:
-        return team.anonymous_until is not None and self.on < team.anonymous_until
-
     # --- files ------------------------------------------------------------------------------------
     def files(self) -> Iterator[tuple[str, bytes]]:
-        yield "board.css", (Path(__file__).parent / "board.css").read_bytes()
+        for name in ("board.css", "board.schema.json"):
+            yield name, (Path(__file__).parent / name).read_bytes()
         for one in self.results:
             yield f"{one.path}index.html", self._board(one, one.root, "", [])
             yield f"{one.path}board.svg", self._figure(one)
@@ -200,7 +211,6 @@ class PublicBoard:
             yield from self._entry(name)
         yield "board.csv", self._csv()
         yield "board.json", as_json(self._json())
-        yield "board.schema.json", as_json(schema())
         newest = self.newest
         about = (self.benchmark.name, self.benchmark.contact, newest.scored_on, newest.edition)
         yield "CITATION.cff", citation(*about, newest.result["protocol_sha256"])
@@ -215,14 +225,10 @@ class PublicBoard:
 
     def _orders(self, result: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
         """Label and name of the file of each; the first one is what a board opens with."""
-        told = [cell for cell in result["cells"] if cell["is_told"]]
-        tasks = [cell for cell in told if cell["name"].startswith("task:")]
-        orders = {"name": ("name", "by-name.html"), "date": ("date", "by-date.html")}
-        if any(cell["name"] == ALL for cell in told):
-            orders = {ALL: ("accuracy", "index.html"), **orders}
-        else:
-            orders = {"name": ("name", "index.html"), "date": orders["date"]}
-        for cell in tasks:
+        orders = {"name": ("name", "index.html"), "date": ("date", "by-date.html")}
+        if _is_told(result):
+            orders = {ALL: ("accuracy", "index.html"), **orders, "name": ("name", "by-name.html")}
+        for cell in _tasks(result):
             orders[cell["name"]] = (cell["label"], f"by-{cell['name'].replace(':', '-')}.html")
         return orders
 
@@ -245,10 +251,10 @@ class PublicBoard:
             "published": one,
             "result": result,
             "rows": rows,
-            "tasks": [cell for cell in result["cells"] if cell["is_told"] and cell["name"].startswith("task:")],
+            "tasks": _tasks(result),
             "has_without_images": any(row["without_images"] for row in rows),
             "has_read": any(row["on_read"] for row in rows),
-            "is_told": any(cell["name"] == ALL and cell["is_told"] for cell in result["cells"]),
+            "is_told": _is_told(result),
             "interval": interval_words(result),
             "units": unit_words(result),
             "sorts": sorts,
@@ -258,7 +264,7 @@ class PublicBoard:
             "readers": shown(result["readers"]),
             "studies": [(n, shown(study)) for n, study in enumerate((result["readers"] or {}).get("studies", ()), 1)],
             "notes": [(note, self.entries.get(note.entry)) for note in self.notes],
-            "changes": self._changes(one),
+            "changes": self._versions[one.version].changes,
             "address": f"editions/{one.edition}/" if root == "" else "",
         }
         return _page("board.html", context)
@@ -274,19 +280,13 @@ class PublicBoard:
         }
         return [Address(labels[one.path], f"{root}{one.path}", is_here=one is here) for one in self.results]
 
-    def _changes(self, one: Published) -> list[Mapping[str, Any]]:
-        return list(self._versions[one.version].changes)
-
     @cached_property
     def _versions(self) -> dict[int, Any]:
         return {one.number: one for one in self.benchmark.versions.all()}
 
     @cached_property
-    def _n_notes(self) -> dict[str, int]:
-        counts: dict[str, int] = defaultdict(int)
-        for note in self.notes:
-            counts[note.entry] += 1
-        return counts
+    def _n_notes(self) -> Counter[str]:
+        return Counter(note.entry for note in self.notes)
 
     def _figure(self, one: Published) -> bytes:
         names = {name: entry.name for name, entry in self.entries.items()}
@@ -328,8 +328,8 @@ class PublicBoard:
         yield f"badges/{name}.svg", badge(f"{self.benchmark.name}, edition {one.edition}", _badge_words(entry, own))
 
     def _csv(self) -> bytes:
-        file, about = io.BytesIO(), {name: msgspec.structs.asdict(one) for name, one in self.entries.items()}
-        rows = (row for one in self.results for row in csv_rows(one.result, about))
+        file = io.BytesIO()
+        rows = (row for one in self.results for row in csv_rows(one.result, self.about_entries))
         write_table(file, CSV_COLUMNS, rows, Format.CSV)
         return file.getvalue()
 
@@ -343,9 +343,18 @@ class PublicBoard:
         return {
             "benchmark": {**about, "simulated": benchmark.bank.simulated, "versions": versions, "editions": self.due},
             "results": [{**one.result, "path": one.path, "scored_on": one.scored_on} for one in self.results],
-            "entries": {name: msgspec.structs.asdict(one) for name, one in self.entries.items()},
+            "entries": self.about_entries,
             "notes": [msgspec.structs.asdict(one) for one in self.notes],
         }
+
+
+def _is_told(result: Mapping[str, Any]) -> bool:
+    """The accuracy over all questions."""
+    return any(cell["name"] == ALL and cell["is_told"] for cell in result["cells"])
+
+
+def _tasks(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in result["cells"] if cell["is_told"] and cell["name"].startswith("task:")]
 
 
 def _of_card(one: Published, own: Mapping[str, Any]) -> Iterator[statement.CardResult]:

@@ -14,7 +14,13 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.enums import TeamState
-from readerstudy.leaderboard.access import LeaderboardRefused, check_takes_submissions, teams_known_to
+from readerstudy.leaderboard.access import (
+    MOST_REASON,
+    LeaderboardRefused,
+    check_is_frozen,
+    one_line,
+    teams_known_to,
+)
 from readerstudy.leaderboard.kernels.statement import ASKED, FORM, Problem, cleaned, problems_of
 from readerstudy.models import Benchmark, Statement, Submission, Team
 
@@ -28,7 +34,7 @@ def statements_known_to(person: User, benchmark: Benchmark) -> QuerySet[Statemen
 def lock_team(team: Team) -> Team:
     """As it is now, until the transaction ends. Refused unless it is approved and its benchmark takes submissions."""
     locked = Team.objects.select_for_update(of=("self",)).select_related("benchmark").get(pk=team.pk)
-    check_takes_submissions(locked.benchmark)
+    check_is_frozen(locked.benchmark)
     if locked.state != TeamState.APPROVED:
         sentence = _("The team “%(name)s” is not approved: a coordinator decides about it first.")
         raise LeaderboardRefused("not_approved", sentence % {"name": locked.name})
@@ -77,12 +83,10 @@ def pass_statement(statement: Statement, *, actor: User, at: datetime) -> Statem
 @transaction.atomic
 def refuse_statement(statement: Statement, reason: str, *, actor: User, at: datetime) -> Statement:
     """It never shows, and the team reads why. Refused for one that was passed: what shows does not change."""
-    found, reason = _lock_undecided(statement, is_passed=False), " ".join(reason.split())
-    if not reason:
-        raise LeaderboardRefused("no_reason", _("Say why the statement is refused."), status=422, field="reason")
-    found.refused_because = reason
+    found = _lock_undecided(statement, is_passed=False)
+    found.refused_because = one_line(reason, MOST_REASON, "reason", _("Say why the statement is refused"))
     found.save(update_fields=["refused_because"])
-    record("statement.refused", actor=actor, at=at, subject=found, facts={"reason": reason})
+    record("statement.refused", actor=actor, at=at, subject=found, facts={"reason": found.refused_because})
     return found
 
 

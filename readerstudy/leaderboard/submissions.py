@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -25,8 +25,9 @@ from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import CheckedFiles, enqueue_once
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, User
-from readerstudy.leaderboard.access import LeaderboardRefused, teams_known_to
+from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, one_line, teams_known_to
 from readerstudy.leaderboard.benchmarks import current_version
+from readerstudy.leaderboard.editions import is_over
 from readerstudy.leaderboard.statements import lock_team
 from readerstudy.leaderboard.teams import barred_because
 from readerstudy.models import (
@@ -41,9 +42,6 @@ from readerstudy.models import (
 )
 from readerstudy.predictions.importing import in_time, without_collection
 from readerstudy.predictions.kernels.records import (
-    FIRST,
-    LAST,
-    VOTED,
     KeptRecords,
     KnownQuestion,
     Matching,
@@ -86,9 +84,6 @@ def receive_submission(
 
     ``duplicates``: which of several answers to a question counts, where they differ.
     """
-    if duplicates not in ("", FIRST, LAST, VOTED):
-        sentence = _("Of several answers the first, the last or the voted one counts.")
-        raise LeaderboardRefused("bad_duplicates", sentence, status=422, field="duplicates")
     sent = Submission(
         team=team,
         version=current_version(team.benchmark),
@@ -257,8 +252,7 @@ def set_checked(submission: Submission, found: Checked, *, at: datetime) -> None
 # --- named for an edition -------------------------------------------------------------------------
 def takes_names(edition: Edition, at: datetime) -> bool:
     """Until the end of its date in UTC, and while nobody has proposed to score it."""
-    is_begun = edition.proposed_at is not None or edition.published_at is not None
-    return not is_begun and at.astimezone(UTC).date() <= edition.due_on
+    return edition.proposed_at is None and edition.published_at is None and not is_over(edition, at)
 
 
 def editions_to_name(benchmark: Benchmark, at: datetime) -> list[Edition]:
@@ -337,10 +331,7 @@ def withdraw_submission(submission: Submission, reason: str, *, actor: User, at:
 
     Refused without a reason, and for one that is withdrawn.
     """
-    reason = " ".join(reason.split())
-    if not reason:
-        sentence = _("Say why it is withdrawn: the reason is printed.")
-        raise LeaderboardRefused("no_reason", sentence, status=422, field="reason")
+    reason = one_line(reason, MOST_REASON, "reason", _("Say why it is withdrawn: the reason is printed"))
     Team.objects.select_for_update(of=("self",)).get(pk=submission.team_id)
     named = submission.entries.values("edition")
     editions = list(Edition.objects.select_for_update(of=("self",)).filter(pk__in=named).order_by("number"))
@@ -364,22 +355,15 @@ def check_job(submission: Submission) -> Job | None:
     return Job.objects.filter(kind=CHECK, params__submission=submission.public_id).order_by("-pk").first()
 
 
-class Step(Struct, frozen=True):
-    label: str
-    at: datetime
-
-
-def steps_of(submission: Submission) -> list[Step]:
+def steps_of(submission: Submission) -> list[tuple[datetime, str]]:
     """Its states with their times, the oldest first."""
-    found = [Step(_("received"), submission.received_at)]
-    if submission.checked_at:
-        label = _("check passed") if submission.is_sound else _("check not passed")
-        found.append(Step(label, submission.checked_at))
+    found: list[tuple[datetime | None, str]] = [
+        (submission.received_at, _("received")),
+        (submission.checked_at, _("check passed") if submission.is_sound else _("check not passed")),
+        (submission.withdrawn_at, _("withdrawn")),
+    ]
     for entry in submission.entries.all():
         number = {"n": entry.edition.number}
-        found.append(Step(_("named for edition %(n)d") % number, entry.named_at))
-        if entry.edition.published_at:
-            found.append(Step(_("published in edition %(n)d") % number, entry.edition.published_at))
-    if submission.withdrawn_at:
-        found.append(Step(_("withdrawn"), submission.withdrawn_at))
-    return sorted(found, key=lambda one: one.at)
+        found.append((entry.named_at, _("named for edition %(n)d") % number))
+        found.append((entry.edition.published_at, _("published in edition %(n)d") % number))
+    return sorted((at, label) for at, label in found if at)

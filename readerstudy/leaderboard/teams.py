@@ -23,16 +23,17 @@ from annotation.people.tokens import TokenPlace, revoke_tokens
 from annotation.site.permissions import site_roles
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.leaderboard.access import (
+    MOST_REASON,
     LeaderboardRefused,
     benchmarks_known_to,
-    check_takes_submissions,
+    check_is_frozen,
     lock_benchmark,
     one_line,
 )
 from readerstudy.models import Benchmark, Team, TeamMember
 from readerstudy.predictions.entries import banks_judged
 
-MOST_NAME, MOST_INSTITUTION, MOST_REASON, MOST_LINK = 100, 200, 1_000, 500
+MOST_NAME, MOST_INSTITUTION, MOST_LINK = 100, 200, 500
 MOST_MEMBERS = 30
 MOST_ANONYMOUS = timedelta(days=366)  # 12 months
 
@@ -91,7 +92,7 @@ def check_not_barred(person: User, benchmark: Benchmark) -> None:
 def ask_for_team(benchmark: Benchmark, wanted: TeamWanted, *, actor: User, at: datetime) -> Team:
     """It waits for a coordinator; who asks is its first member. Raises LeaderboardRefused."""
     lock_benchmark(benchmark)
-    check_takes_submissions(benchmark)
+    check_is_frozen(benchmark)
     check_not_barred(actor, benchmark)
     if Role.MODEL_SUBMITTER not in site_roles(actor):
         sentence = _("Teams are of people who submit models: ask an administrator for that role.")

@@ -20,10 +20,9 @@ from annotation.enums import QuestionState, Word
 from annotation.models import AnswerKey, Revision, User
 from annotation.models.fields import public_id
 from readerstudy.enums import BenchmarkState
-from readerstudy.leaderboard.access import LeaderboardRefused
+from readerstudy.leaderboard.access import LeaderboardRefused, one_line
 from readerstudy.leaderboard.benchmarks import current_version, make_version
 from readerstudy.models import Benchmark, BenchmarkQuestion, BenchmarkVersion, BoardNote, Submission
-from readerstudy.predictions.kernels.records import without_hidden
 
 LONGEST_NOTE = 1000
 LONGEST_NAME = 16
@@ -85,7 +84,7 @@ def make_new_version(benchmark: Benchmark, reason: str, *, actor: User, at: date
     benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
     if benchmark.state == BenchmarkState.DRAFT:
         raise LeaderboardRefused("draft", _("A draft has no versions: freeze it first."))
-    reason = _one_line(reason, _("Say why there is a new version: everybody reads it."))
+    reason = one_line(reason, LONGEST_NOTE, "reason", _("Say why there is a new version: everybody reads it"))
     version = current_version(benchmark)
     changed = {one.name: one for one in changes_since(version)}
     if not changed:
@@ -110,7 +109,7 @@ def make_new_version(benchmark: Benchmark, reason: str, *, actor: User, at: date
 @transaction.atomic
 def add_note(benchmark: Benchmark, text: str, entry: str = "", *, actor: User, at: datetime) -> BoardNote:
     """A dispute or a correction, read by everybody once the board is published again. ``entry``: id of a submission."""
-    text = _one_line(text, _("Write what everybody should read."))
+    text = one_line(text, LONGEST_NOTE, "text", _("Write what everybody should read"))
     submission = None
     if entry:
         submission = Submission.objects.filter(
@@ -123,13 +122,3 @@ def add_note(benchmark: Benchmark, text: str, entry: str = "", *, actor: User, a
     facts = {"note": made.pk, **({"submission": entry} if entry else {})}
     record("leaderboard.noted", actor=actor, at=at, subject=benchmark, facts=facts)
     return made
-
-
-def _one_line(text: str, otherwise: str) -> str:
-    text = without_hidden(text)
-    if not text:
-        raise LeaderboardRefused("empty", otherwise, status=422)
-    if len(text) > LONGEST_NOTE:
-        sentence = _("%(n)s characters: at most %(most)s are kept.")
-        raise LeaderboardRefused("too_long", sentence % {"n": len(text), "most": LONGEST_NOTE}, status=422)
-    return text

@@ -1,17 +1,17 @@
-"""The files of a public board for programs: lines of its CSV, schema of its JSON, badges, citation, hashes. Pure."""
+"""The files of a public board: lines of its CSV, badge, citation, hashes, and numbers as words of its pages. Pure."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
 from annotation.tables.kernels.table import REAL, TEXT, WHOLE, Column
-from readerstudy.leaderboard.kernels.board import FORMAT, numbers_of
+from readerstudy.leaderboard.kernels.board import TASK_MEAN, numbers_of
+from readerstudy.leaderboard.kernels.release_rule import ALL
 
-SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 CSV_COLUMNS = (
     Column("edition", WHOLE, "number of the edition"),
     Column("version", WHOLE, "number of the version of the benchmark"),
@@ -19,9 +19,7 @@ CSV_COLUMNS = (
     Column("entry", TEXT, "id of the entry; empty: of no entry"),
     Column("name", TEXT, "model, as its team calls it"),
     Column("team", TEXT, "team, or under which name it is shown"),
-    Column(
-        "what", TEXT, "all, task_mean, task:..., category:..., difficulty:..., band, above, n_failed, n_missing, ..."
-    ),
+    Column("what", TEXT, "all, task_mean, task:..., category:..., difficulty:..., band, above, n_failed, ..."),
     Column("n", WHOLE, "questions, of readers answers"),
     Column("value", REAL, "percent, points of a difference, a count; of a band its best rank"),
     Column("low", REAL, "lower limit at 95 %, rounded outwards; of a band its best rank"),
@@ -44,63 +42,6 @@ def csv_rows(
         numbers = (value.get("n"), value["value"], value.get("low"), value.get("high"))
         about = (shown.get("name", ""), shown.get("team", ""), one.what)
         yield (*head, one.entry, *about, *numbers, value.get("entry", ""), shown.get("withdrawn_on") or "")
-
-
-def schema() -> dict[str, Any]:
-    """JSON Schema of ``board.json``."""
-    number = {"type": ["number", "null"]}
-    points = {
-        "type": ["object", "null"],
-        "required": ["value", "low", "high", "n"],
-        "properties": {"value": number, "low": number, "high": number, "n": {"type": "integer", "minimum": 30}},
-    }
-    entry = {
-        "type": "object",
-        "required": ["entry", "answers_sha256", "n_failed", "n_missing", "numbers", "task_mean", "band", "above"],
-        "properties": {
-            "entry": {"type": "string"},
-            "answers_sha256": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-            "n_failed": {"type": "integer", "minimum": 0},
-            "n_missing": {"type": "integer", "minimum": 0},
-            "numbers": {"type": "object", "additionalProperties": points},
-            "task_mean": points,
-            "band": {"type": ["array", "null"], "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
-            "above": points,
-            "without_images": points,
-            "on_read": points,
-        },
-    }
-    cell = {
-        "type": "object",
-        "required": ["name", "label", "n", "is_told", "next"],
-        "properties": {"name": {"type": "string"}, "next": {"type": ["integer", "null"]}},
-    }
-    result = {
-        "type": "object",
-        "required": ["format", "rule", "edition", "version", "due_on", "n", "cells", "chance", "entries"],
-        "properties": {
-            "format": {"const": FORMAT},
-            "edition": {"type": "integer", "minimum": 1},
-            "version": {"type": "integer", "minimum": 1},
-            "due_on": {"type": "string", "format": "date"},
-            "cells": {"type": "array", "items": cell},
-            "commonest": points,
-            "readers": points,
-            "entries": {"type": "array", "items": entry},
-        },
-    }
-    return {
-        "$schema": SCHEMA,
-        "title": "Public leaderboard",
-        "type": "object",
-        "required": ["benchmark", "results", "entries", "notes"],
-        "properties": {
-            "benchmark": {"type": "object", "required": ["name", "slug", "simulated", "versions"]},
-            "results": {"type": "array", "items": result},
-            "entries": {"type": "object", "additionalProperties": {"type": "object", "required": ["name", "team"]}},
-            "notes": {"type": "array", "items": {"type": "object", "required": ["day", "text", "entry"]}},
-        },
-    }
 
 
 def as_json(data: Any) -> bytes:
@@ -145,3 +86,53 @@ def citation(name: str, contact: str, day: str, edition: int, protocol_sha256: s
 def sums(files: Mapping[str, bytes]) -> bytes:
     """As ``sha256sum`` writes and checks them."""
     return "".join(f"{hashlib.sha256(files[name]).hexdigest()}  {name}\n" for name in sorted(files)).encode()
+
+
+# --- words of its pages ---------------------------------------------------------------------------
+def shown(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A number with ``text``, ``limits`` and the size of what it is counted on, beside what else is known of it."""
+    if not told:
+        return None
+    limits = "" if told["low"] is None else f"{told['low']:.1f}, {told['high']:.1f}".replace("-", "\N{MINUS SIGN}")
+    return {**told, "text": f"{told['value']:.1f}".replace("-", "\N{MINUS SIGN}"), "limits": limits}
+
+
+def rows_of(
+    entries: Iterable[Mapping[str, Any]], about: Mapping[str, Any], n_notes: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """The lines of a table. ``about``: of each id what is shown of it."""
+    return [
+        {
+            **one,
+            "about": about[one["entry"]],
+            "n_notes": n_notes.get(one["entry"], 0),
+            "accuracy": shown(one["numbers"][ALL]),
+            "mean": shown(one[TASK_MEAN]),
+            "tasks": [shown(told) for name, told in one["numbers"].items() if name.startswith("task:") and told],
+            "without_images": shown(one["without_images"]),
+            "on_read": shown(one["on_read"]),
+            "above": shown(one["above"]),
+            "above_name": about[one["above"]["entry"]].name if one["above"] else "",
+        }
+        for one in entries
+    ]
+
+
+def cell_lines(
+    result: Mapping[str, Any], due: Mapping[int, str], entry: Mapping[str, Any] | None = None
+) -> list[dict[str, Any]]:
+    """Each cell, of one ``entry`` with its number, and with the edition and day in which it comes next."""
+    return [
+        {**cell, "told": shown(entry["numbers"][cell["name"]]) if entry else None, "next_on": due.get(cell["next"], "")}
+        for cell in result["cells"]
+    ]
+
+
+def interval_words(result: Mapping[str, Any]) -> str:
+    """How the intervals of accuracy were made."""
+    return f"Wilson, by {result['cluster']}" if result["is_by_cluster"] else "Wilson"
+
+
+def unit_words(result: Mapping[str, Any]) -> str:
+    """Of whom questions are, in the plural."""
+    return {"patient": "patients", "exam": "exams"}.get(result["cluster"], "patients or exams")

@@ -24,7 +24,6 @@ from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.forms.leaderboard import BenchmarkForm, TeamForm, TwinsForm
 from readerstudy.leaderboard.access import benchmarks_known_to, known_benchmark, looks_on, runs_leaderboards
 from readerstudy.leaderboard.benchmarks import (
-    Cell,
     change_benchmark,
     create_benchmark,
     current_version,
@@ -114,7 +113,7 @@ def leaderboard(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 def _told(benchmark: Benchmark) -> dict[str, Any]:
     """Which cells are told when."""
-    cells: list[Cell] = planned_cells(benchmark)
+    cells = planned_cells(benchmark)
     editions = list(benchmark.editions.all())
     return {"cells": cells, "editions": editions, "fewer": fewer_editions(cells, len(editions))}
 

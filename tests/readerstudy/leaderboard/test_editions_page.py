@@ -171,8 +171,9 @@ def test_acts_over_the_api() -> None:
     assert (proposed.status_code, proposed.json()["published_at"]) == (200, None)
     assert omar.post(f"{API}editions/1/confirm/", {}, content_type=kind).status_code == 200
     run_all()
-    assert cora.post(f"{API}board/publish/", {}, content_type=kind).json()["editions"] == [1]
-    noted = cora.post(f"{API}board/note/", json.dumps({"text": "Disputed."}), content_type=kind)
-    assert noted.json()["notes"] == cora.get(f"{API}board/").json()["notes"] == ["Disputed."]
-    assert cora.post(f"{API}board/new-version/", json.dumps({"reason": "x"}), content_type=kind).status_code == 409
+    [edition] = cora.post(f"{API}publish/", {}, content_type=kind).json()["editions"]
+    assert (edition["number"], edition["published_at"] is None) == (1, False)
+    noted = cora.post(f"{API}note/", json.dumps({"text": "Disputed."}), content_type=kind)
+    assert noted.json()["notes"] == cora.get(API).json()["notes"] == ["Disputed."]
+    assert cora.post(f"{API}new-version/", json.dumps({"reason": "x"}), content_type=kind).status_code == 409
     assert datetime.now(UTC).date() > Edition.objects.get().due_on

