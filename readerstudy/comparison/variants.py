@@ -165,7 +165,7 @@ def _gather(family: RunFamily) -> AskedArrays:
         cluster=questions.cluster,
         cluster_level=questions.cluster_level,
         n_without_key=questions.n_without_key,
-        runs=tuple(AnsweredRun(facts_of(run), _options(run, questions)) for run in family.complete),
+        runs=tuple(AnsweredRun(facts_of(run), options_of(run, questions)) for run in family.complete),
         variants=family.variants(),
     )
 
@@ -188,7 +188,7 @@ def questions_asked(runs: Sequence[ModelRun], among: QuerySet[Any, Any] | None =
     return keyed_questions(rows, asked.values("pk"), patients)
 
 
-def _options(run: ModelRun, questions: KeyedQuestions) -> NDArray[np.int8]:
+def options_of(run: ModelRun, questions: KeyedQuestions) -> NDArray[np.int8]:
     option = np.full((run.batch.n_orders, run.batch.n_repeats, len(questions.key)), MISSING, dtype=np.int8)
     calls = ModelCall.objects.filter(batch=run.batch_id).exclude(outcome__in=OF_SERVER).order_by()
     rows = calls.values_list("revision_id", "rotation", "repeat", "option")

@@ -25,7 +25,7 @@ from msgspec import Struct
 from annotation.audit.recording import record
 from annotation.enums import ImageState, RenditionKind
 from annotation.exports.tables import whole_file
-from annotation.imaging.kernels.picture_policies import QUARTER, PicturePolicy
+from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.ingest import storage
 from annotation.ingest.serving import policy_for
 from annotation.jobs.handlers import Progress, Result
@@ -70,11 +70,8 @@ class PackedInputs(Struct, frozen=True):
 def ask_to_pack(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
     """One that waits or runs already is enough. Raises LeaderboardRefused unless it is frozen."""
     check_is_frozen(benchmark)
-    return packing_under_way(benchmark) or enqueue_packing(current_version(benchmark), actor=actor, at=at)
-
-
-def packing_under_way(benchmark: Benchmark) -> Job | None:
-    return job_under_way(PACK, benchmark=benchmark.pk)
+    under_way = job_under_way(PACK, benchmark=benchmark.pk)
+    return under_way or enqueue_packing(current_version(benchmark), actor=actor, at=at)
 
 
 def pack_inputs(progress: Progress, params: PackingParams) -> Result:
@@ -111,9 +108,7 @@ def take_inputs(benchmark: Benchmark, *, actor: User, at: datetime) -> PackedInp
 
 # --- the file -------------------------------------------------------------------------------------
 def write_inputs(version: BenchmarkVersion, to: IO[bytes], progress: Progress | None = None) -> int:
-    """The same bytes every time, and the same whatever keys, explanations, reports, tasks or categories are. How many
-    images.
-    """
+    """How many images. The same bytes every time, whatever keys, explanations, reports, tasks or categories are."""
     sums: dict[str, str] = {}
     with zipfile.ZipFile(to, "w") as archive:
 
@@ -121,15 +116,15 @@ def write_inputs(version: BenchmarkVersion, to: IO[bytes], progress: Progress | 
             archive.writestr(zipfile.ZipInfo(name), content, how)
             sums[name] = hashlib.sha256(content).hexdigest()
 
-        asked = _questions(version)
+        asked, about = _questions(version), version.benchmark
         names = _names_of_images(version, [one for _name, one in asked])
-        add("README.md", _readme(version, len(asked)).encode())
+        add("README.md", README.format(name=about.name, version=version.number, n=f"{len(asked):,}").encode())
         add("questions.json", _as_json({name: _shown(one, names) for name, one in asked}))
-        for done, (image, content) in enumerate(_pictures(version.benchmark.bank, list(names)), 1):
+        for done, (image, content) in enumerate(_pictures(about.bank, list(names)), 1):
             add(names[image], content, zipfile.ZIP_STORED)  # PNG is compressed
             if progress:
                 progress.report(done, len(names))
-        manifest = {"format": FORMAT, "benchmark": version.benchmark.name, "version": version.number, "n": len(asked)}
+        manifest = {"format": FORMAT, "benchmark": about.name, "version": version.number, "n": len(asked)}
         archive.writestr(zipfile.ZipInfo("manifest.json"), _as_json({**manifest, "sha256": sums}), zipfile.ZIP_DEFLATED)
     return len(names)
 
@@ -157,23 +152,17 @@ def _shown(one: AskedWording, names: dict[int, str]) -> dict[str, Any]:
 
 def _pictures(bank: QuestionBank, images: list[int]) -> Iterator[tuple[int, bytes]]:
     """Of these images, in their order, as models get them."""
+    from annotation.imaging.kernels.picture_policies import picture_of
+    from annotation.imaging.kernels.rendering import payload_of  # loads Pillow: not at every start
+
     policy, ids = policy_for(bank, QUARTER), iter(images)
     while chunk := list(islice(ids, AT_ONCE)):
         rows = Rendition.objects.filter(image__in=chunk, kind=RenditionKind.FULL).select_related("image")
         found = {one.image_id: one for one in rows}
-        yield from ((pk, _picture(found[pk], policy)) for pk in chunk)
-
-
-def _picture(rendition: Rendition, policy: PicturePolicy) -> bytes:
-    from annotation.imaging.kernels.picture_policies import picture_of
-    from annotation.imaging.kernels.rendering import payload_of  # loads Pillow: not at every start
-
-    payload = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
-    return picture_of(payload, rendition.image.display or {}, policy)[0]
-
-
-def _readme(version: BenchmarkVersion, n: int) -> str:
-    return README.format(name=version.benchmark.name, version=version.number, n=f"{n:,}")
+        for pk in chunk:
+            one = found[pk]
+            payload = payload_of(storage.load(one.name), one.width, one.height)
+            yield pk, picture_of(payload, one.image.display or {}, policy)[0]
 
 
 def _as_json(content: dict[str, Any]) -> bytes:

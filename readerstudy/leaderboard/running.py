@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from django.db import transaction
@@ -28,7 +27,7 @@ from readerstudy.leaderboard.submissions import (
 )
 from readerstudy.model_runs.publishing import check_complete, is_plain, records_of
 from readerstudy.models import BenchmarkVersion, ModelRun, Submission, Team
-from readerstudy.predictions.kernels.records import KeptRecords, KnownQuestion, ReadPredictions, Record, match
+from readerstudy.predictions.kernels.records import KeptRecords, ReadPredictions, match
 
 
 def teams_to_hand_in(run: ModelRun) -> QuerySet[Team]:
@@ -78,18 +77,14 @@ def hand_in(
 def checked_run(run: ModelRun, version: BenchmarkVersion) -> Checked:
     """What a run answers of a version, as the check of a file says it; a question in another wording is missing."""
     known, records = known_questions(version), KeptRecords()
-    for one in _records(run, known):
-        records.add(one)
+    names = {str(one.revision_id): name for name, one in known.items()}
+    for one in records_of(run, 0):
+        if one.id in names:
+            records.add(one._replace(id=names[one.id]))
     found = match(records, known)
     report = report_of(ReadPredictions(PredictionForm.RUN, records, (), len(records)), found, known)
     asked = {"n_orders": run.batch.n_orders, "n_repeats": run.batch.n_repeats, "images": run.batch.images}
     return Checked(report | asked, letters_in(found, len(known)))
-
-
-def _records(run: ModelRun, known: Mapping[str, KnownQuestion]) -> Iterator[Record]:
-    """The answers to questions of the benchmark, by the names that teams know."""
-    names = {str(one.revision_id): name for name, one in known.items()}
-    return (one._replace(id=names[one.id]) for one in records_of(run, 0) if one.id in names)
 
 
 def without_images_of(submission: Submission) -> ModelRun | None:

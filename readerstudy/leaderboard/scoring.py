@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
+from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from annotation.call_enums import CallOutcome
-from annotation.models import ModelCall, Revision, User
+from annotation.models import Revision, User
 from annotation.questionbank.priors import patients_of
 from annotation.statistics.kernels.ranking import SIGNIFICANT
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import TASKS, Voided
-from readerstudy.analysis.kernels.result import LETTERS, READER
+from readerstudy.analysis.kernels.result import READER
 from readerstudy.analysis.kernels.scoring import Settings, right_or_wrong
 from readerstudy.comparison.comparing_models import keyed_questions
-from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, BankArrays, Entrant
+from readerstudy.comparison.kernels.bank_comparison import MISSING, BankArrays, Entrant
+from readerstudy.comparison.variants import options_of
 from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.enums import Block
 from readerstudy.leaderboard.access import LeaderboardRefused
@@ -56,8 +57,7 @@ def score_edition(edition: Edition, version: BenchmarkVersion, *, actor: User | 
 
     Computed before anything is locked, since others would wait for it.
     """
-    there = edition.results.filter(version=version).first()
-    if there is not None:
+    if there := edition.results.filter(version=version).first():
         return there
     if edition.confirmed_at is None:
         raise LeaderboardRefused("not_confirmed", _("Two persons have to confirm an edition before it is scored."))
@@ -80,8 +80,7 @@ def _store(
     at: datetime,
 ) -> EditionResult:
     locked = locked_edition(edition)
-    there = locked.results.filter(version=version).first()
-    if there is not None:
+    if there := locked.results.filter(version=version).first():
         return there
     if [one.pk for one in entries_of(locked, at)] != [one.pk for one in submissions]:
         raise LeaderboardRefused("withdrawn", _("A submission was withdrawn meanwhile: try again."))
@@ -150,6 +149,7 @@ def gather_board(
     found = keyed_questions(rows, revisions, patients_of(bank.pk))
     names = [row[1] for row in rows]
     carried = {one.pk: _options_on(one, version, names) for one in submissions}
+    blind = [(one, without_images_of(one)) for one in submissions]
     arrays = BankArrays(
         bank=bank.name,
         slug=bank.slug,
@@ -169,7 +169,7 @@ def gather_board(
         cells=tuple(cells_of(version)),
         edition=edition.number,
         n_editions=edition.benchmark.editions.count(),
-        without_images=_without_images(submissions, found.column_of),
+        without_images={one.public_id: options_of(run, found)[0, 0] for one, run in blind if run},
         studies=tuple(_read_studies(version, found.column_of, at)),
     )
 
@@ -199,31 +199,13 @@ def _options_on(one: Submission, version: BenchmarkVersion, names: Sequence[str]
     return carried, sum(name not in of_name for name in names)
 
 
-def _without_images(submissions: Sequence[Submission], column_of: Mapping[int, int]) -> dict[str, Options]:
-    """Answers of the same models without images, where they were run here."""
-    found = {}
-    for one in submissions:
-        run = without_images_of(one) if one.model_run_id else None
-        if run is None:
-            continue
-        options = np.full(len(column_of), MISSING, dtype=np.int8)
-        calls = ModelCall.objects.filter(batch=run.batch_id, rotation=0, repeat=0)
-        for revision, option, outcome in calls.values_list("revision_id", "option", "outcome"):
-            if revision in column_of and outcome != CallOutcome.NOT_ASKED:
-                options[column_of[revision]] = LETTERS.index(option) if option else FAILED
-        found[one.public_id] = options
-    return found
-
-
 def _read_studies(version: BenchmarkVersion, column_of: Mapping[int, int], at: datetime) -> list[ReadStudy]:
     """Closed studies that somebody has seen the results of, whose cases are questions of this version."""
     cases = StudyCase.objects.filter(block=Block.MAIN, revision__in=version.questions.values("revision"))
     seen = ReaderStudy.objects.filter(state__in=OVER, closed_at__lte=at, unblinded_at__lte=at)
     studies = seen.filter(pk__in=cases.values("study"))
     found = []
-    for study in studies.order_by("pk"):
-        if study.arms.count() != 1:
-            continue  # an analysis needs one
+    for study in studies.annotate(n_arms=Count("arms")).filter(n_arms=1).order_by("pk"):  # an analysis needs one
         arrays = gather(study)
         rows = [row for row, rater in enumerate(arrays.raters) if rater.kind == READER]
         right = right_or_wrong(arrays.state[rows], arrays.option[rows], arrays.questions.key, Settings(seed=study.seed))

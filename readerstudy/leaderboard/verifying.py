@@ -41,7 +41,7 @@ def verify(benchmark: Benchmark, folder: Path | None = None, *, at: datetime) ->
 def _of_version(version: Any) -> Iterator[str]:
     if sha256_of(version.protocol) != version.protocol_sha256:
         yield "the protocol is not that of its hash"
-    if not commitment_holds(version):
+    elif not commitment_holds(version):
         yield "the keys are not those of the commitment"
 
 

@@ -7,7 +7,6 @@ another wording gets a new name, and nobody has answered it yet. Nothing that wa
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -74,8 +73,8 @@ def _change(row: BenchmarkQuestion, now: Revision | None, keys: dict[int, str]) 
         return Changed.WORDING
     if keys.get(then.pk) != keys.get(now.pk):
         return Changed.KEY
-    groups = ("task", "category", "difficulty")
-    return Changed.GROUP if any(getattr(then, name) != getattr(now, name) for name in groups) else None
+    before, after = ((one.task, one.category, one.difficulty) for one in (then, now))
+    return Changed.GROUP if before != after else None
 
 
 @transaction.atomic
@@ -90,19 +89,17 @@ def make_new_version(benchmark: Benchmark, reason: str, *, actor: User, at: date
     if not changed:
         sentence = _("No question of version %(n)s was withdrawn or corrected: there is nothing to change.")
         raise LeaderboardRefused("nothing_changed", sentence % {"n": version.number})
+    told = {one.name: {"question": one.name, "what": str(one.what), "why": reason} for one in changed.values()}
     questions: list[tuple[str, int]] = []
-    changes: list[dict[str, Any]] = []
     for name, revision in version.questions.order_by("place").values_list("name", "revision_id"):
         one = changed.get(name)
         if one is None:
             questions.append((name, revision))
-            continue
-        told: dict[str, Any] = {"question": name, "what": str(one.what), "why": reason}
-        if one.revision is not None:
+        elif one.revision is not None:
             now = public_id()[:LONGEST_NAME] if one.what == Changed.WORDING else name
             questions.append((now, one.revision))
-            told |= {"becomes": now} if now != name else {}
-        changes.append(told)
+            told[name] |= {"becomes": now} if now != name else {}
+    changes = [told[name] for name in changed]
     return make_version(benchmark, questions, changes=changes, actor=actor, at=at)
 
 
@@ -112,9 +109,8 @@ def add_note(benchmark: Benchmark, text: str, entry: str = "", *, actor: User, a
     text = one_line(text, LONGEST_NOTE, "text", _("Write what everybody should read"))
     submission = None
     if entry:
-        submission = Submission.objects.filter(
-            team__benchmark=benchmark, public_id=entry, numbers__isnull=False
-        ).first()
+        published = Submission.objects.filter(team__benchmark=benchmark, numbers__isnull=False)
+        submission = published.filter(public_id=entry).first()
         if submission is None:
             sentence = _("No entry on the board of “%(name)s” has the id %(id)s.")
             raise LeaderboardRefused("no_entry", sentence % {"name": benchmark.name, "id": entry}, field="entry")

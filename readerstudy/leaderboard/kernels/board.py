@@ -82,7 +82,8 @@ def score_board(board: Board) -> dict[str, Any]:
     tasks = {f"task:{TASKS[place]}" for place in np.unique(arrays.task)}
     score = _Scoring(board, told, is_mean_told=tasks <= told and len(tasks) > 1, clustered=units.clustered)
     entries = [score.entry(row, correct[row]) for row in range(len(correct))]
-    order = sorted(range(len(entries)), key=lambda row: (-_value(entries[row]), entries[row]["entry"]))
+    value = [one["numbers"][ALL]["value"] if ALL in told else 0.0 for one in entries]
+    order = sorted(range(len(entries)), key=lambda row: (-value[row], entries[row]["entry"]))
     if ALL in told:
         _rank(entries, order, correct, arrays.cluster, clustered=units.clustered)
     return {
@@ -101,11 +102,6 @@ def score_board(board: Board) -> dict[str, Any]:
     }
 
 
-def _value(entry: Mapping[str, Any]) -> float:
-    told = entry["numbers"][ALL]
-    return float(told["value"]) if told else 0.0
-
-
 def _is_told(cell: ToldCell, edition: int) -> bool:
     """Never a small one, whatever the plan says."""
     return edition in cell.editions and cell.n >= FEWEST
@@ -113,8 +109,7 @@ def _is_told(cell: ToldCell, edition: int) -> bool:
 
 def _told_cell(cell: ToldCell, edition: int) -> dict[str, Any]:
     later = min((number for number in cell.editions if number > edition), default=None)
-    about = {"name": cell.name, "label": cell.label, "n": cell.n}
-    return {**about, "is_told": _is_told(cell, edition), "next": later}
+    return {"name": cell.name, "label": cell.label, "n": cell.n, "is_told": _is_told(cell, edition), "next": later}
 
 
 class _Scoring:
@@ -124,7 +119,8 @@ class _Scoring:
         self.board, self.arrays, self.told = board, board.arrays, told
         self.is_mean_told, self.clustered = is_mean_told, clustered
         self.kept = {cell.name: _questions_of(board, cell.name) for cell in board.cells if cell.name in told}
-        self.studies = [one for one in board.studies if int((one.correct >= 0).any(axis=0).sum()) >= FEWEST]
+        studies = sorted(board.studies, key=lambda one: one.protocol_sha256)
+        self.studies = [one for one in studies if int((one.correct >= 0).any(axis=0).sum()) >= FEWEST]
         read = [(one.correct >= 0).any(axis=0) for one in self.studies]
         self.read = np.logical_or.reduce(read) if read else np.zeros(len(self.arrays.key), dtype=np.bool_)
 
@@ -141,7 +137,8 @@ class _Scoring:
         mean = accuracy_task_mean(correct, task, len(present)) if self.is_mean_told else None
         n_rest = int((~self.read).sum())  # which can be had by taking the others from all
         is_last = self.board.edition == self.board.n_editions and (n_rest == 0 or n_rest >= FEWEST)
-        blind = self.board.without_images.get(entrant.name) if ALL in self.told else None
+        options = self.board.without_images.get(entrant.name) if ALL in self.told else None
+        blind = None if options is None else np.asarray(options == self.arrays.key, dtype=np.int8)
         return {
             "entry": entrant.name,
             **entrant.facts,
@@ -151,7 +148,9 @@ class _Scoring:
             TASK_MEAN: points(mean) if mean else None,
             "band": None,
             "above": None,
-            "without_images": None if blind is None else self.share(_right(blind, self.arrays.key), cluster),
+            "without_images": None
+            if blind is None
+            else self.share(np.asarray(blind == self.arrays.key, dtype=np.int8), cluster),
             "on_read": self.share(correct[self.read], cluster[self.read]) if is_last and self.read.any() else None,
         }
 
@@ -168,10 +167,7 @@ class _Scoring:
         return {
             **self._answers([one.correct for one in self.studies]),
             "n_questions": int(self.read.sum()),
-            "studies": [
-                {"study": one.protocol_sha256, **self._answers([one.correct])}
-                for one in sorted(self.studies, key=lambda one: one.protocol_sha256)
-            ],
+            "studies": [{"study": one.protocol_sha256, **self._answers([one.correct])} for one in self.studies],
         }
 
     def _answers(self, studies: Sequence[NDArray[np.int8]]) -> dict[str, Any]:
@@ -189,10 +185,6 @@ def _questions_of(board: Board, name: str) -> NDArray[np.bool_]:
         of = board.arrays.category if kind == "category" else board.difficulty
         return np.array([one == which for one in of], dtype=np.bool_)
     return np.ones(len(board.arrays.key), dtype=np.bool_)
-
-
-def _right(option: Options, key: NDArray[np.int8]) -> NDArray[np.int8]:
-    return np.asarray(option == key, dtype=np.int8)
 
 
 def _rank(
@@ -217,14 +209,10 @@ def _rank(
             continue
         lowest[worse] = better
         apart = points(pair.difference)
-        if worse == pair.second:
-            apart |= {"value": -apart["value"] + 0.0, **_mirrored(apart)}
+        if worse == pair.second:  # seen from the worse one
+            mirrored = {"value": apart["value"], "low": apart["high"], "high": apart["low"]}
+            apart |= {name: None if limit is None else -limit + 0.0 for name, limit in mirrored.items()}
         entries[worse]["above"] = {"entry": entries[better]["entry"], **apart}
-
-
-def _mirrored(apart: Points) -> Points:
-    low, high = apart["low"], apart["high"]
-    return {"low": None if high is None else -high + 0.0, "high": None if low is None else -low + 0.0}
 
 
 # --- the ledger -----------------------------------------------------------------------------------

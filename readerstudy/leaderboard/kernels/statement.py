@@ -127,17 +127,8 @@ def shown(answers: Mapping[str, str], *, anonymous: bool = False) -> Iterator[tu
 
 
 # --- the model card -------------------------------------------------------------------------------
-LICENCES = (
-    "apache-2.0",
-    "mit",
-    "bsd-3-clause",
-    "cc-by-4.0",
-    "cc-by-nc-4.0",
-    "cc-by-sa-4.0",
-    "gemma",
-    "openrail",
-    UNKNOWN,
-)
+_NAMED = ("apache-2.0", "mit", "bsd-3-clause", "cc-by-4.0", "cc-by-nc-4.0", "cc-by-sa-4.0", "gemma", "openrail")
+LICENCES = (*_NAMED, UNKNOWN)
 _MARKS = re.compile(r"([\\`*_\[\]<>!|~&:@#])")  # what makes Markdown of a text, links and images among it
 _WWW = re.compile(r"(?i)\b(www)\.")
 
@@ -150,6 +141,11 @@ class CardResult(NamedTuple):
     interval: tuple[float, float] | None
     n: int
 
+    @property
+    def name(self) -> str:
+        limits = f"95% interval {self.interval[0]:g} to {self.interval[1]:g}, " if self.interval else ""
+        return f"{self.metric} (percent, {limits}n = {self.n:,})"
+
 
 def model_card(
     answers: Mapping[str, str],
@@ -159,22 +155,17 @@ def model_card(
     benchmark: str,
     slug: str,
     version: int,
-    link: str = "",
-    anonymous: bool = False,
 ) -> str:
-    """The statement in the form of Hugging Face: YAML with ``model-index`` in front, then Markdown.
-
-    ``link``: where the numbers are published.
-    """
-    front = "\n".join(_front(answers, results, benchmark=benchmark, slug=slug, version=version, link=link))
-    lines = "\n".join(_printed(one, text) for one, text in shown(answers, anonymous=anonymous))
+    """The statement in the form of Hugging Face: YAML with ``model-index`` in front, then Markdown."""
+    front = "\n".join(_front(answers, results, benchmark=benchmark, slug=slug, version=version))
+    lines = "\n".join(_printed(one, text) for one, text in shown(answers))
     name = _plain(answers.get("model", ""))
     said = f"What follows is what the team “{_plain(team)}” says of it; nobody has checked it."
     return f"---\n{front}\n---\n\n# {name}\n\n{said}\n\n{lines}"
 
 
 def _front(
-    answers: Mapping[str, str], results: Sequence[CardResult], *, benchmark: str, slug: str, version: int, link: str
+    answers: Mapping[str, str], results: Sequence[CardResult], *, benchmark: str, slug: str, version: int
 ) -> Iterator[str]:
     licence = answers.get("licence", UNKNOWN).casefold()
     yield f"license: {licence if licence in LICENCES else 'other'}"
@@ -192,14 +183,7 @@ def _front(
     yield from ("    dataset:", f"      type: {_quoted(slug)}", f"      name: {_quoted(benchmark)}")
     yield from ("      split: test", f"      revision: {_quoted(str(version))}", "    metrics:")
     for one in results:
-        yield from ("    - type: accuracy", f"      value: {one.value:g}", f"      name: {_quoted(_named(one))}")
-    if link:
-        yield from ("    source:", f"      name: {_quoted(benchmark)}", f"      url: {_quoted(link)}")
-
-
-def _named(result: CardResult) -> str:
-    limits = f"95% interval {result.interval[0]:g} to {result.interval[1]:g}, " if result.interval else ""
-    return f"{result.metric} (percent, {limits}n = {result.n:,})"
+        yield from ("    - type: accuracy", f"      value: {one.value:g}", f"      name: {_quoted(one.name)}")
 
 
 def _quoted(text: str) -> str:

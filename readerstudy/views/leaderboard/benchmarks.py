@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.enums import Role
+from annotation.jobs.queueing import job_under_way
 from annotation.models import User
 from annotation.site.permissions import site_roles
 from annotation.views.site.confirming import run_on_form
@@ -24,6 +25,7 @@ from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.forms.leaderboard import BenchmarkForm, TeamForm, TwinsForm
 from readerstudy.leaderboard.access import benchmarks_known_to, known_benchmark, looks_on, runs_leaderboards
 from readerstudy.leaderboard.benchmarks import (
+    PACK,
     change_benchmark,
     create_benchmark,
     current_version,
@@ -31,7 +33,7 @@ from readerstudy.leaderboard.benchmarks import (
     planned_cells,
     problems_of,
 )
-from readerstudy.leaderboard.inputs import packed_inputs, packing_under_way, take_inputs
+from readerstudy.leaderboard.inputs import packed_inputs, take_inputs
 from readerstudy.leaderboard.public_twins import decision_on, needs_comparison, pool_of, twins_of
 from readerstudy.leaderboard.teams import ask_for_team, barred_because, refused_team
 from readerstudy.models import Benchmark, Team
@@ -145,7 +147,7 @@ def _barred(team: Team) -> list[str]:
 
 
 def _inputs(benchmark: Benchmark) -> dict[str, Any]:
-    return {"packed": packed_inputs(benchmark), "packing": packing_under_way(benchmark)}
+    return {"packed": packed_inputs(benchmark), "packing": job_under_way(PACK, benchmark=benchmark.pk)}
 
 
 @person_required

@@ -16,16 +16,16 @@ from pytest_django.fixtures import Settings
 from annotation.enums import ImageState
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED, policy_named
 from annotation.ingest.serving import pictures_for
+from annotation.jobs.queueing import job_under_way
 from annotation.models import AnswerKey, AuditEvent, Exam, Image, Job, QuestionBank, Revision, User
 from annotation.views.site.downloads import resumable_response
 from readerstudy.enums import BenchmarkState
 from readerstudy.leaderboard.access import LeaderboardRefused
-from readerstudy.leaderboard.benchmarks import current_version, make_version
+from readerstudy.leaderboard.benchmarks import PACK, current_version, make_version
 from readerstudy.leaderboard.inputs import (
     ask_to_pack,
     pack_inputs,
     packed_inputs,
-    packing_under_way,
     take_inputs,
     write_inputs,
 )
@@ -160,7 +160,7 @@ def test_a_job_writes_it_once_and_it_is_taken(board: Benchmark, cora: User) -> N
     with pytest.raises(LeaderboardRefused, match="not written yet"):
         take_inputs(board, actor=cora, at=NOW)
     assert ask_to_pack(board, actor=cora, at=NOW) == ask_to_pack(board, actor=cora, at=NOW)
-    assert packing_under_way(board) is not None
+    assert job_under_way(PACK, benchmark=board.pk) is not None
     progress = Quiet()
     result = pack_inputs(progress, Job.objects.get().params)
     assert result["images"] == 8
