@@ -174,7 +174,7 @@ def refusals_of(job: Job) -> list[Any]:
     return result.get("refused") or result.get("errors") or []
 
 
-class Sent(Protocol):
+class SentThing(Protocol):
     """The row of what was sent."""
 
     @property
@@ -188,11 +188,11 @@ class CheckedFiles(Struct, frozen=True):
     check: JobKind[Any]
     store: JobKind[Any]
 
-    def folder_of(self, upload: Sent) -> Path:
+    def folder_of(self, upload: SentThing) -> Path:
         return Path(settings.HOME) / self.folder / upload.public_id
 
     @contextmanager
-    def received(self, upload: Sent, files: Mapping[str, Iterable[bytes]]) -> Iterator[int]:
+    def received(self, upload: SentThing, files: Mapping[str, Iterable[bytes]]) -> Iterator[int]:
         """The number of bytes, once all files lie in the folder of the upload; nothing stays where the block fails."""
         folder = self.folder_of(upload)
         folder.mkdir(parents=True, mode=0o700)
@@ -202,7 +202,7 @@ class CheckedFiles(Struct, frozen=True):
             self.discard(upload)
             raise
 
-    def discard(self, upload: Sent) -> None:
+    def discard(self, upload: SentThing) -> None:
         """Its files go."""
         shutil.rmtree(self.folder_of(upload), ignore_errors=True)
 

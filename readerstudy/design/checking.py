@@ -339,7 +339,7 @@ class IndicatedCase(Struct, frozen=True):
         return [(letter, marked(text, words), letter == self.key) for letter, text in texts]
 
 
-class Statement(Struct, frozen=True):
+class StatementOnIndications(Struct, frozen=True):
     """Somebody has read the indications of all cases, and none gives an answer away. ``who``: empty for the command."""
 
     who: str
@@ -381,13 +381,13 @@ def check_indications_read(study: ReaderStudy, read: str) -> bool:
     return True
 
 
-def statement_on(study: ReaderStudy) -> Statement | None:
+def statement_on(study: ReaderStudy) -> StatementOnIndications | None:
     """Who froze the study with the statement; None where nobody made it, as before it was asked for."""
     frozen = AuditEvent.objects.filter(act=FROZEN, subject_type="readerstudy", subject_id=str(study.pk))
     event = frozen.select_related("actor").order_by("pk").last()
     if event is None or not event.facts.get(READ):
         return None
-    return Statement(event.actor.name if event.actor else "", event.at)
+    return StatementOnIndications(event.actor.name if event.actor else "", event.at)
 
 
 def hints_in(study: ReaderStudy, revisions: Iterable[Revision]) -> dict[int, Hint]:

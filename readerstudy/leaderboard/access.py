@@ -96,7 +96,7 @@ def team_of(person: User, slug: str) -> Team:
 def check_is_frozen(benchmark: Benchmark) -> None:
     """Refused for a draft, and once it is closed."""
     if benchmark.state != BenchmarkState.FROZEN:
-        sentence = _("“%(name)s” is %(state)s: this takes a frozen leaderboard.")
+        sentence = _("“%(name)s” is %(state)s: nothing is sent to it, taken from it or scored.")
         facts = {"name": benchmark.name, "state": benchmark.get_state_display()}
         raise LeaderboardRefused("not_open", sentence % facts)
 

@@ -91,6 +91,9 @@ def _store_draft(
     benchmark.name = one_line(wanted.name, MOST_NAME, "name", _("Give the leaderboard a name"))
     benchmark.contact = one_line(wanted.contact, MOST_CONTACT, "contact", _("Say whom teams write to"))
     benchmark.about = wanted.about.strip()
+    if len(benchmark.about) > MOST_ABOUT:
+        sentence = _("What it measures is told in at most %(n)d characters.") % {"n": MOST_ABOUT}
+        raise LeaderboardRefused("too_long", sentence, status=422, field="about")
     _check_dates(wanted.editions, at)
     benchmark.save()
     benchmark.editions.all().delete()

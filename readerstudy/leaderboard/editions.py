@@ -167,8 +167,8 @@ def _ask_for_board(kind: JobKind[BoardParams], title: str, benchmark: Benchmark,
 # --- handlers, which load matplotlib and statistics -------------------------------------------------
 def run_scoring(progress: Progress, params: EditionParams) -> Result:
     """Run twice it stores once; then the public folder is written."""
-    from readerstudy.leaderboard.publishing import publish_here
-    from readerstudy.leaderboard.scoring import score_edition
+    from readerstudy.leaderboard.edition_scoring import score_edition
+    from readerstudy.leaderboard.public_board import publish_here
 
     edition = Edition.objects.select_related("benchmark__bank").get(pk=params["edition"])
     version, actor = BenchmarkVersion.objects.get(pk=params["version"]), User.objects.get(pk=params["actor"])
@@ -181,7 +181,7 @@ def run_scoring(progress: Progress, params: EditionParams) -> Result:
 
 
 def run_publishing(progress: Progress, params: BoardParams) -> Result:
-    from readerstudy.leaderboard.publishing import publish_here
+    from readerstudy.leaderboard.public_board import publish_here
 
     benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])
     written = publish_here(benchmark, actor=User.objects.get(pk=params["actor"]), at=timezone.now())
@@ -190,7 +190,7 @@ def run_publishing(progress: Progress, params: BoardParams) -> Result:
 
 def run_verifying(progress: Progress, params: BoardParams) -> Result:
     """What differs is listed in the result, as what a job could not take."""
-    from readerstudy.leaderboard.publishing import folder_here
+    from readerstudy.leaderboard.public_board import folder_here
     from readerstudy.leaderboard.verifying import verify
 
     benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])

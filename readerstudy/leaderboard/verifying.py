@@ -15,9 +15,9 @@ import msgspec
 
 from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.leaderboard.benchmarks import commitment_holds
+from readerstudy.leaderboard.edition_scoring import computed, ledger_of
 from readerstudy.leaderboard.editions import entries_of
-from readerstudy.leaderboard.publishing import files_of
-from readerstudy.leaderboard.scoring import computed, ledger_of
+from readerstudy.leaderboard.public_board import files_of
 from readerstudy.models import Benchmark, EditionResult, Submission
 
 LEDGER = ("submission_id", "what", "value", "rule", "answers", "told_to", "at")

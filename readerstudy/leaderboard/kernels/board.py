@@ -148,9 +148,7 @@ class _Scoring:
             TASK_MEAN: points(mean) if mean else None,
             "band": None,
             "above": None,
-            "without_images": None
-            if blind is None
-            else self.share(np.asarray(blind == self.arrays.key, dtype=np.int8), cluster),
+            "without_images": None if blind is None else self.share(blind, cluster),
             "on_read": self.share(correct[self.read], cluster[self.read]) if is_last and self.read.any() else None,
         }
 

@@ -24,7 +24,7 @@ class Command(ActCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from readerstudy.leaderboard.publishing import publish  # draws with matplotlib, slow to load
+        from readerstudy.leaderboard.public_board import publish  # draws with matplotlib, slow to load
 
         benchmark = the_one(Benchmark.objects.select_related("bank"), options["benchmark"], "leaderboard")
         written = publish(benchmark, options["output"], at=timezone.now())

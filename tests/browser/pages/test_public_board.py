@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from readerstudy.leaderboard.publishing import publish
+from readerstudy.leaderboard.public_board import publish
 from readerstudy.leaderboard.versions import add_note
 from readerstudy.models import Submission, Team
 from tests.browser.pages.inspection import axe_problems, source_problems

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, time, timedelta
 
-from readerstudy.leaderboard.scoring import score_edition
+from readerstudy.leaderboard.edition_scoring import score_edition
 from readerstudy.models import Benchmark, Edition, EditionResult, Submission, Team
 from tests.readerstudy.leaderboard.made import FROZEN_AT, keys_of, make_benchmark, make_submission, make_team, wrong_at
 

@@ -10,8 +10,8 @@ import pytest
 
 from annotation.enums import Role
 from readerstudy.enums import Block, StudyState
-from readerstudy.leaderboard import scoring
-from readerstudy.leaderboard.publishing import files_of
+from readerstudy.leaderboard import edition_scoring
+from readerstudy.leaderboard.public_board import files_of
 from readerstudy.leaderboard.verifying import verify
 from readerstudy.models import Benchmark, EditionResult, ReaderStudy, Reading, Response, Submission
 from readerstudy.predictions.listing import Target
@@ -80,7 +80,7 @@ def test_the_same_model_without_images(monkeypatch: pytest.MonkeyPatch, settings
     run = planned(Target(study.bank))
     answer(run, lambda call: "B" if call.number % 4 else "none of these")
     end(run)
-    monkeypatch.setattr(scoring, "without_images_of", lambda submission: run)
+    monkeypatch.setattr(edition_scoring, "without_images_of", lambda submission: run)
     benchmark = make_benchmark(study.bank, n_editions=1)
     make_submission(make_team(benchmark), keys_of(benchmark), edition=benchmark.editions.get())
     Submission.objects.update(way="here", model_run=run)

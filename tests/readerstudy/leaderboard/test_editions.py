@@ -11,14 +11,14 @@ import pytest
 from annotation.enums import Role
 from annotation.models import AuditEvent, Job
 from readerstudy.enums import BenchmarkState
-from readerstudy.leaderboard import editions, scoring
+from readerstudy.leaderboard import edition_scoring, editions
 from readerstudy.leaderboard.access import LeaderboardRefused
+from readerstudy.leaderboard.edition_scoring import score_edition
 from readerstudy.leaderboard.editions import (
     confirm_edition,
     propose_edition,
     take_back_edition,
 )
-from readerstudy.leaderboard.scoring import score_edition
 from readerstudy.models import Benchmark, Edition, EditionResult, PublishedNumber
 from tests.conftest import make_person
 from tests.readerstudy.leaderboard.made import keys_of, make_benchmark, make_submission, make_team, wrong_at
@@ -119,7 +119,7 @@ def test_nothing_is_scored_before_two_persons_confirmed_or_with_other_keys(monke
     with pytest.raises(LeaderboardRefused, match="Two persons"):
         score_edition(edition, benchmark.versions.get(), actor=None, at=AFTER)
     confirmed(edition)
-    monkeypatch.setattr(scoring, "commitment_holds", lambda version: False)
+    monkeypatch.setattr(edition_scoring, "commitment_holds", lambda version: False)
     with pytest.raises(LeaderboardRefused, match="commitment"):
         score_edition(edition, benchmark.versions.get(), actor=None, at=AFTER)
     assert not EditionResult.objects.exists()

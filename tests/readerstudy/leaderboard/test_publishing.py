@@ -17,7 +17,7 @@ import yaml
 
 from annotation.exports.tables import ExportRefused
 from readerstudy.leaderboard.access import LeaderboardRefused
-from readerstudy.leaderboard.publishing import files_of, folder_here, publish, publish_here
+from readerstudy.leaderboard.public_board import files_of, folder_here, publish, publish_here
 from readerstudy.models import Benchmark, BoardNote, Submission, Team
 from tests.readerstudy.leaderboard.made import make_benchmark, make_submission, make_team
 from tests.readerstudy.leaderboard.published import make_published, name_again, scored, team_named

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from annotation.models import AnswerKey
 from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.leaderboard import verifying
-from readerstudy.leaderboard.publishing import publish
+from readerstudy.leaderboard.public_board import publish
 from readerstudy.leaderboard.verifying import verify
 from readerstudy.models import Benchmark, EditionResult, PublishedNumber, Submission
 from tests.readerstudy.leaderboard.published import make_published, name_again, scored
