@@ -16,11 +16,7 @@ from rexvqa_site.lanes import Application
 
 PREFIX = "/board/"
 POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
+HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 TYPES = {".cff": "text/yaml", ".md": "text/markdown", "sha256sums": "text/plain"}
 
 

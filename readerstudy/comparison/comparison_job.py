@@ -34,11 +34,10 @@ from readerstudy.comparison.kernels.comparison_tables import (
 )
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelComparison, PredictionRun
-from readerstudy.predictions.entries import check_is_no_benchmark
+from readerstudy.predictions.entries import benchmarked_banks, check_is_no_benchmark
 from readerstudy.results.accuracy_tables import breakdown_table, domain_table
 from readerstudy.results.kernels.stored import task_label, without_flags
 from readerstudy.results.wording import estimates, shown, table_of
-from readerstudy.study.benchmarked import benchmarked_banks
 
 
 class ComparisonParams(TypedDict):

@@ -16,10 +16,9 @@ from readerstudy.comparison.comparison_job import REPEATABILITY, Computed, Repea
 from readerstudy.comparison.kernels.bank_comparison import repeatability, without_scores
 from readerstudy.design.kernels.documents import canonical
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
-from readerstudy.predictions.entries import knows_scores
+from readerstudy.predictions.entries import is_benchmarked, knows_scores
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.results.looking import is_seen
-from readerstudy.study.benchmarked import is_benchmarked
 
 SEED = 1  # where there is no study that has one
 RULE = "repeatability-3"  # change the name when the same inputs would give other numbers

@@ -29,7 +29,7 @@ from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, one_
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.leaderboard.editions import is_over
 from readerstudy.leaderboard.statements import lock_team
-from readerstudy.leaderboard.teams import barred_because
+from readerstudy.leaderboard.teams import reasons_against
 from readerstudy.models import (
     Benchmark,
     BenchmarkQuestion,
@@ -274,7 +274,8 @@ def name_for_edition(
         sentence = _("Edition %(n)d took submissions until %(day)s (UTC). Name it for a later edition.")
         raise LeaderboardRefused("past", sentence % {"n": edition.number, "day": edition.due_on})
     _check_can_be_scored(submission, team)
-    _check_nobody_is_barred(team)
+    if reasons := reasons_against(team):
+        raise LeaderboardRefused("barred", " ".join(reasons))
     _give_statement(submission, statement)
     before = EditionEntry.objects.filter(edition=edition, team=team).select_related("submission").first()
     if before is not None and before.submission_id == submission.pk:
@@ -300,12 +301,6 @@ def _check_can_be_scored(submission: Submission, team: Team) -> None:
         sentence = _("Submission %(n)d answers version %(old)d; it is version %(new)d now. Send a file for that one.")
         facts |= {"old": submission.version.number, "new": newest.number}
         raise LeaderboardRefused("old_version", sentence % facts)
-
-
-def _check_nobody_is_barred(team: Team) -> None:
-    for member in team.members.select_related("user"):
-        if reason := barred_because(member.user, team.benchmark):
-            raise LeaderboardRefused("barred", reason)
 
 
 def _give_statement(submission: Submission, chosen: Statement | None) -> None:

@@ -53,30 +53,25 @@ def barred_because(person: User, benchmark: Benchmark) -> str:
     """
     bank = benchmark.bank
     oversee = (Role.COORDINATOR, Role.ADMINISTRATOR)
-    reasons = (
-        (
-            Membership.objects.filter(user=person, role__in=oversee, round=None).exists(),
-            _("%(name)s coordinates or administers this site."),
-        ),
-        (
-            SeenKey.objects.filter(person=person, question__bank=bank).exists(),
-            _("%(name)s has seen keys of “%(bank)s”."),
-        ),
-        (
-            bank.pk in banks_judged(person),
-            _("%(name)s reads, reviews or adjudicates questions of “%(bank)s”, or has done so."),
-        ),
-        (
-            BankImport.objects.filter(bank=bank, actor=person).exists(),
-            _("%(name)s imported questions of “%(bank)s”."),
-        ),
-        (
-            Edit.objects.filter(author=person, revision__bank=bank).exists(),
-            _("%(name)s revised questions of “%(bank)s”."),
-        ),
-    )
+    reasons = {
+        _("%(name)s coordinates or administers this site."): Membership.objects.filter(
+            user=person, role__in=oversee, round=None
+        ).exists(),
+        _("%(name)s has seen keys of “%(bank)s”."): SeenKey.objects.filter(person=person, question__bank=bank).exists(),
+        _("%(name)s reads, reviews or adjudicates questions of “%(bank)s”, or has done so."): bank.pk
+        in banks_judged(person),
+        _("%(name)s imported questions of “%(bank)s”."): BankImport.objects.filter(bank=bank, actor=person).exists(),
+        _("%(name)s revised questions of “%(bank)s”."): Edit.objects.filter(
+            author=person, revision__bank=bank
+        ).exists(),
+    }
     facts = {"name": person, "bank": bank.name}
-    return " ".join(sentence % facts for is_so, sentence in reasons if is_so)
+    return " ".join(sentence % facts for sentence, is_so in reasons.items() if is_so)
+
+
+def reasons_against(team: Team) -> list[str]:
+    reasons = (barred_because(one.user, team.benchmark) for one in team.members.all())
+    return [reason for reason in reasons if reason]
 
 
 def check_not_barred(person: User, benchmark: Benchmark) -> None:
@@ -138,8 +133,7 @@ def _checked_day(day: date | None, at: datetime) -> date | None:
 def approve_team(team: Team, *, actor: User, at: datetime) -> Team:
     """It may send submissions. Refused with the reasons where a member could have seen answers by now."""
     _lock_asked(team)
-    people = [one.user for one in team.members.select_related("user")]
-    if reasons := [reason for person in people if (reason := barred_because(person, team.benchmark))]:
+    if reasons := reasons_against(team):
         raise LeaderboardRefused("barred", " ".join(reasons))
     _decide(team, TeamState.APPROVED, actor, at)
     record("team.approved", actor=actor, at=at, subject=team, facts={"name": team.name})

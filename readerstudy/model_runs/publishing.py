@@ -37,6 +37,7 @@ from annotation.questionbank.bulk import Row
 from readerstudy.enums import PredictionForm
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.models import ModelRun, Prediction, PredictionRun, PublishedRepeat
+from readerstudy.predictions.entries import is_benchmarked
 from readerstudy.predictions.importing import KEPT_COLUMNS, in_order, kept_row, store_answers
 from readerstudy.predictions.kernels.records import (
     KeptRecords,
@@ -47,7 +48,6 @@ from readerstudy.predictions.kernels.records import (
     match,
 )
 from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
-from readerstudy.study.benchmarked import is_benchmarked
 
 
 class PublishingParams(TypedDict):

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -258,6 +258,15 @@ def open_banks(person: User) -> set[int]:
     if SUBMITTER not in site_roles(person):
         return set()
     return set(SubmissionCall.objects.values_list("bank", flat=True)) - banks_judged(person)
+
+
+def benchmarked_banks() -> QuerySet[Benchmark, int]:
+    """Ids of those that a leaderboard asks: how models do on them is told by its editions alone."""
+    return Benchmark.objects.filter(state=BenchmarkState.FROZEN).order_by().values_list("bank", flat=True)
+
+
+def is_benchmarked(bank_id: int) -> bool:
+    return benchmarked_banks().filter(bank=bank_id).exists()
 
 
 def check_is_no_benchmark(bank: QuestionBank) -> None:

@@ -23,8 +23,8 @@ from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from readerstudy.enums import Aid, Block, EntryState, ResponseState, StudyState
 from readerstudy.models import Enrolment, ModelRun, Prediction, ReaderStudy, Response, StudyCase
+from readerstudy.predictions.entries import benchmarked_banks, is_benchmarked
 from readerstudy.predictions.runs import mark_planned
-from readerstudy.study.benchmarked import benchmarked_banks, is_benchmarked
 from readerstudy.study.kernels.states import counted_state, is_correct
 from readerstudy.study.overview import studies_known_to
 from readerstudy.study.permissions import StudyRefused, lock_study

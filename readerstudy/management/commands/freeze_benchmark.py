@@ -23,22 +23,16 @@ class Command(ActCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="name or address of the leaderboard")
+        why = "why near-duplicates in public banks stay, of which nothing else was decided"
+        parser.add_argument("--decide-all", default="", metavar="REASON", help=why)
         parser.add_argument(
-            "--decide-all",
-            default="",
-            metavar="REASON",
-            help="why near-duplicates in public banks stay, of which nothing else was decided",
-        )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="only print what would be frozen, and what blocks it"
+            "--dry-run", action="store_true", help="only print what would be frozen and what blocks it"
         )
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        benchmark, now = (
-            the_one(Benchmark.objects.select_related("bank"), options["name"], "leaderboard"),
-            timezone.now(),
-        )
+        now, boards = timezone.now(), Benchmark.objects.select_related("bank")
+        benchmark = the_one(boards, options["name"], "leaderboard")
         if options["decide_all"] and not options["dry_run"]:
             decide(benchmark, reason=options["decide_all"], actor=None, at=now)
         if options["dry_run"]:

@@ -19,9 +19,8 @@ class Command(ActCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("benchmark", metavar="NAME", help="name or address of the benchmark")
-        parser.add_argument(
-            "--output", required=True, metavar="DIR", type=Path, help="a new or an empty folder, in one that exists"
-        )
+        about = "a new or an empty folder, in one that exists"
+        parser.add_argument("--output", required=True, metavar="DIR", type=Path, help=about)
 
     def handle(self, *args: Any, **options: Any) -> None:
         from readerstudy.leaderboard.public_board import publish  # draws with matplotlib, slow to load

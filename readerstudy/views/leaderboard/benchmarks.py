@@ -35,7 +35,7 @@ from readerstudy.leaderboard.benchmarks import (
 )
 from readerstudy.leaderboard.inputs import packed_inputs, take_inputs
 from readerstudy.leaderboard.public_twins import decision_on, needs_comparison, pool_of, twins_of
-from readerstudy.leaderboard.teams import ask_for_team, barred_because, refused_team
+from readerstudy.leaderboard.teams import ask_for_team, reasons_against, refused_team
 from readerstudy.models import Benchmark, Team
 
 TWINS_SHOWN = 100
@@ -76,8 +76,7 @@ def leaderboard_new(request: AuthenticatedRequest) -> HttpResponse:
         made = run_on_form(form, lambda: create_benchmark(form.wanted(), **by(request)))
         if made is not None:
             return redirect("leaderboard", made.slug)
-    has_banks = form.fields["bank"].queryset.exists()  # type: ignore[attr-defined]
-    context = {"form": form, "has_banks": has_banks}
+    context = {"form": form, "has_banks": form.fields["bank"].queryset.exists()}  # type: ignore[attr-defined]
     return render(request, "readerstudy/leaderboard/new.html", context, status=422 if form.errors else 200)
 
 
@@ -136,14 +135,9 @@ def _frozen(benchmark: Benchmark) -> dict[str, Any]:
     teams = benchmark.teams.select_related("asked_by", "decided_by").prefetch_related("members__user")
     return {
         "version": current_version(benchmark),
-        "teams": [(one, _barred(one) if one.state == TeamState.ASKED else []) for one in teams],
+        "teams": [(one, reasons_against(one) if one.state == TeamState.ASKED else []) for one in teams],
         **_inputs(benchmark),
     }
-
-
-def _barred(team: Team) -> list[str]:
-    reasons = (barred_because(one.user, team.benchmark) for one in team.members.all())
-    return [reason for reason in reasons if reason]
 
 
 def _inputs(benchmark: Benchmark) -> dict[str, Any]:
