@@ -19,7 +19,7 @@ from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHIN
 from readerstudy.views import conducting, links, monitoring, reading, runs, studies
 from readerstudy.views.design import cases, drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
-from readerstudy.views.leaderboard import benchmarks, editions, submissions
+from readerstudy.views.leaderboard import benchmarks, submissions
 from readerstudy.views.predictions import models, uploads
 from readerstudy.views.results import overview, pairs
 
@@ -166,7 +166,7 @@ urlpatterns: list[URLPattern] = [
     path("leaderboards/<slug:slug>/inputs/", benchmarks.leaderboard_inputs, name="leaderboard-inputs"),
     *page_paths("leaderboards/<slug:slug>/", (*BENCHMARK_ACTS, *BOARD_ACTS)),
     *page_paths("leaderboards/<slug:slug>/teams/<str:public_id>/", TEAM_ACTS),
-    path("leaderboards/<slug:slug>/editions/", editions.leaderboard_editions, name="leaderboard-editions"),
+    path("leaderboards/<slug:slug>/editions/", benchmarks.leaderboard_editions, name="leaderboard-editions"),
     *page_paths("leaderboards/<slug:slug>/editions/<int:number>/", EDITION_ACTS),
     # reading
     path("read/<slug:slug>/room/", reading.reading_room, name="reading-room"),

@@ -89,7 +89,7 @@ class OneBenchmarkShape(BenchmarkShape):
     problems = serializers.SerializerMethodField(help_text="what is in the way of freezing; null, as bank")
     cells = serializers.SerializerMethodField(help_text="which numbers are told in which edition")
     version = serializers.SerializerMethodField(help_text="the newest; null: a draft")
-    protocol_sha256 = serializers.SerializerMethodField(help_text="of what protocol/ answers; null: a draft")
+    protocol_sha256 = serializers.SerializerMethodField(help_text="null: a draft")
     inputs_bytes = serializers.SerializerMethodField(help_text="null: not written yet; pack/ has it written")
     notes = serializers.SerializerMethodField(help_text="disputes and corrections, as everybody reads them")
 

@@ -76,9 +76,7 @@ def reasons_against(team: Team) -> list[str]:
 
 def check_not_barred(person: User, benchmark: Benchmark) -> None:
     if barred_because(person, benchmark):
-        sentence = _(
-            "%(email)s cannot be in a team of this leaderboard: they could have seen answers to its questions."
-        )
+        sentence = _("%(email)s cannot be in a team of this leaderboard: they could have seen answers to it.")
         raise LeaderboardRefused("barred", sentence % {"email": person.email}, field="email")
 
 
@@ -225,18 +223,14 @@ def leaderboards_of_submitter(person: User, at: datetime) -> WorkSection | None:
         return None
     open_now = benchmarks_known_to(person).filter(state=BenchmarkState.FROZEN)
     teams = {one.benchmark_id: one for one in Team.objects.filter(members__user=person)}
-    items = [_item(one, teams.get(one.pk)) for one in open_now]
+    items = []
+    for one in open_now:
+        team = teams.get(one.pk)
+        words, state = (team.name, team.get_state_display()) if team else (_("no team yet"), "")
+        tone = "good" if team and team.state == TeamState.APPROVED else "warn"
+        url = reverse("leaderboard-team", args=[one.slug])
+        items.append(WorkItem(name=one.name, url=url, words=words, state=state, tone=tone))
     return WorkSection(_("Leaderboards"), items, is_own=True, url=reverse("leaderboards")) if items else None
-
-
-def _item(benchmark: Benchmark, team: Team | None) -> WorkItem:
-    return WorkItem(
-        name=benchmark.name,
-        url=reverse("leaderboard-team", args=[benchmark.slug]),
-        words=team.name if team else _("no team yet"),
-        state=team.get_state_display() if team else "",
-        tone="good" if team and team.state == TeamState.APPROVED else "warn",
-    )
 
 
 def data_of_member(person: User) -> Iterator[PersonFile]:

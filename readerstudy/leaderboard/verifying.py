@@ -66,10 +66,8 @@ def _of_result(row: EditionResult, seen: set[int]) -> Iterator[str]:
 def _differences(again: dict[str, Any], stored: str) -> Iterator[str]:
     """Which entries of a stored result are not what they are now."""
     try:
-        there = msgspec.json.decode(stored)
+        there = msgspec.json.decode(stored, type=dict[str, Any])
     except msgspec.DecodeError:
-        there = None
-    if not isinstance(there, dict):
         yield "the stored result cannot be read"
         return
     entries = {one.get("entry"): one for one in there.get("entries", [])}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
@@ -124,6 +127,10 @@ STUDY_ACTS = {
 }
 
 
+def _of_team(page: str) -> Callable[[Any], str]:
+    return lambda row: reverse(page, args=[row.team.benchmark.slug, row.public_id])
+
+
 def study_things() -> dict[str, Thing]:
     """What those acts are about, and where its pages are."""
     return {
@@ -154,16 +161,6 @@ def study_things() -> dict[str, Thing]:
         ),
         "readerstudy": Thing(_("study"), ReaderStudy, lambda row: reverse("study", args=[row.slug]), is_named=True),
         "team": Thing(_("team"), Team, lambda row: reverse("leaderboard", args=[row.benchmark.slug]), ("benchmark",)),
-        "statement": Thing(
-            _("statement"),
-            Statement,
-            lambda row: reverse("leaderboard-statement", args=[row.team.benchmark.slug, row.public_id]),
-            ("team__benchmark",),
-        ),
-        "submission": Thing(
-            _("submission"),
-            Submission,
-            lambda row: reverse("leaderboard-submission", args=[row.team.benchmark.slug, row.public_id]),
-            ("team__benchmark",),
-        ),
+        "statement": Thing(_("statement"), Statement, _of_team("leaderboard-statement"), ("team__benchmark",)),
+        "submission": Thing(_("submission"), Submission, _of_team("leaderboard-submission"), ("team__benchmark",)),
     }

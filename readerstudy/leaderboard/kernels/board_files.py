@@ -68,19 +68,20 @@ def badge(left: str, right: str) -> bytes:
 
 def citation(name: str, contact: str, day: str, edition: int, protocol_sha256: str) -> bytes:
     """CITATION.cff; each text is one JSON string, which YAML reads as well."""
-    facts = {
-        "cff-version": "1.2.0",
-        "message": "Cite a board with its edition: its numbers stay as they are.",
-        "type": "dataset",
-        "title": f"{name}: leaderboard",
-        "version": f"edition {edition}",
-        "date-released": day,
-    }
-    lines = [f"{key}: {json.dumps(value)}" for key, value in facts.items()]
-    lines += ["authors:", f"  - name: {json.dumps(f'Coordinators of {name}')}"]
-    lines += ["identifiers:", "  - type: other", f"    value: {json.dumps(f'sha256:{protocol_sha256}')}"]
-    lines += [f"    description: {json.dumps(f'protocol of the benchmark; contact: {contact}')}"]
-    return ("\n".join(lines) + "\n").encode()
+    return f"""\
+cff-version: "1.2.0"
+message: "Cite a board with its edition: its numbers stay as they are."
+type: "dataset"
+title: {json.dumps(f"{name}: leaderboard")}
+version: "edition {edition}"
+date-released: "{day}"
+authors:
+  - name: {json.dumps(f"Coordinators of {name}")}
+identifiers:
+  - type: other
+    value: "sha256:{protocol_sha256}"
+    description: {json.dumps(f"protocol of the benchmark; contact: {contact}")}
+""".encode()
 
 
 def sums(files: Mapping[str, bytes]) -> bytes:

@@ -25,9 +25,7 @@ class Command(ActCommand):
         parser.add_argument("name", help="name or address of the leaderboard")
         why = "why near-duplicates in public banks stay, of which nothing else was decided"
         parser.add_argument("--decide-all", default="", metavar="REASON", help=why)
-        parser.add_argument(
-            "--dry-run", action="store_true", help="only print what would be frozen and what blocks it"
-        )
+        parser.add_argument("--dry-run", action="store_true", help="only print what would be frozen and what blocks it")
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:

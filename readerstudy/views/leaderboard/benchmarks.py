@@ -1,7 +1,8 @@
-"""Leaderboards: the list, a new one, the page of one with its teams, and the page of a team."""
+"""Leaderboards: the list, a new one, the page of one with its teams, the page of a team, and that of editions."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
@@ -13,16 +14,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.enums import Role
+from annotation.enums import JobState, Role
 from annotation.jobs.queueing import job_under_way
-from annotation.models import User
+from annotation.models import Job, User
 from annotation.site.permissions import site_roles
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 from annotation.views.site.downloads import resumable_response
 from readerstudy.acts.leaderboards import run_benchmark, taken_benchmark
 from readerstudy.enums import BenchmarkState, TeamState
-from readerstudy.forms.leaderboard import BenchmarkForm, TeamForm, TwinsForm
+from readerstudy.forms.leaderboard import BenchmarkForm, NoteForm, TeamForm, TwinsForm, VersionForm
 from readerstudy.leaderboard.access import benchmarks_known_to, known_benchmark, looks_on, runs_leaderboards
 from readerstudy.leaderboard.benchmarks import (
     PACK,
@@ -33,10 +34,12 @@ from readerstudy.leaderboard.benchmarks import (
     planned_cells,
     problems_of,
 )
+from readerstudy.leaderboard.editions import PUBLISH, SCORE, VERIFY, is_over
 from readerstudy.leaderboard.inputs import packed_inputs, take_inputs
 from readerstudy.leaderboard.public_twins import decision_on, needs_comparison, pool_of, twins_of
 from readerstudy.leaderboard.teams import ask_for_team, reasons_against, refused_team
-from readerstudy.models import Benchmark, Team
+from readerstudy.leaderboard.versions import changes_since
+from readerstudy.models import Benchmark, Edition, Team
 
 TWINS_SHOWN = 100
 
@@ -185,3 +188,67 @@ def inputs_response(
     found = take_inputs(benchmark, actor=person, at=timezone.now())
     name = f"{benchmark.slug}-{found.etag.partition('-')[0]}.zip"
     return resumable_response(request, found.path, etag=found.etag, name=name, content_type="application/zip")
+
+
+# --- editions -------------------------------------------------------------------------------------
+@person_required
+@never_cache
+@require_safe
+def leaderboard_editions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    benchmark = known_benchmark(request.user, slug)
+    if not looks_on(request.user):
+        raise PermissionDenied(_("This is for coordinators."))
+    context = {"benchmark": benchmark, **editions_context(benchmark, request.user)}
+    return render(request, "readerstudy/leaderboard/editions.html", context)
+
+
+def editions_context(benchmark: Benchmark, person: User) -> dict[str, Any]:
+    """What _editions.html needs beside the benchmark."""
+    at, may_run = timezone.now(), runs_leaderboards(person)
+    versions = list(benchmark.versions.select_related("made_by").order_by("-number"))
+    lines = _lines(benchmark, person, at, newest=versions[0].number if versions else 0)
+    return {
+        "may_run": may_run,
+        "lines": lines,
+        "is_published": any(line["results"] for line in lines),
+        "public_address": f"/board/{benchmark.slug}/",
+        "publish_job": _newest(PUBLISH, benchmark=benchmark.pk),
+        "verify_job": _newest(VERIFY, benchmark=benchmark.pk),
+        "versions": versions,
+        "changes": changes_since(versions[0]) if versions else [],
+        "version_form": VersionForm(),
+        "notes": benchmark.notes.select_related("submission__team", "made_by").order_by("-pk"),
+        "note_form": NoteForm(),
+    }
+
+
+def _lines(benchmark: Benchmark, person: User, at: datetime, *, newest: int) -> list[dict[str, Any]]:
+    rows = benchmark.editions.select_related("proposed_by", "confirmed_by").prefetch_related(
+        "entries__team", "entries__submission", "results__version"
+    )
+    can_act = runs_leaderboards(person) and benchmark.state == BenchmarkState.FROZEN
+    last = max((one.number for one in rows if one.published_at), default=0)
+    return [_line(one, person, at, newest if one.number == last else 0, can_act=can_act) for one in rows]
+
+
+def _line(one: Edition, person: User, at: datetime, newest: int, *, can_act: bool) -> dict[str, Any]:
+    """``newest``: the version on which it could be scored again; 0: on none."""
+    results, named, over = one.results.all(), one.entries.all(), is_over(one, at)
+    is_open, is_proposed = can_act and one.published_at is None, one.proposed_at is not None
+    job = _newest(SCORE, edition=one.pk) if is_proposed else None
+    return {
+        "edition": one,
+        "named": named,
+        "results": results,
+        "is_over": over,
+        "may_propose": is_open and not is_proposed and over and bool(named),
+        "may_take_back": is_open and is_proposed and one.confirmed_at is None,
+        "may_confirm": is_open and is_proposed and one.proposed_by_id != person.pk,
+        "may_score_again": can_act and newest > max((result.version.number for result in results), default=newest),
+        "job": None if job is None or job.state == JobState.SUCCEEDED else job,
+    }
+
+
+def _newest(kind: str, **params: int) -> Job | None:
+    asked = {f"params__{name}": value for name, value in params.items()}
+    return Job.objects.filter(kind=kind, **asked).order_by("-pk").first()
