@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django.fixtures import Settings
 
 from annotation.enums import Role
 from annotation.models import Job, User
@@ -31,9 +30,8 @@ def sam() -> User:
 
 
 @pytest.fixture(autouse=True)
-def _few_questions(monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Any) -> None:
+def _few_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchmarks, "FEWEST_IN_BENCHMARK", 3)
-    settings.HOME = tmp_path
 
 
 def of(person: User) -> Client:

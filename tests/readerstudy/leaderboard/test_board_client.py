@@ -17,7 +17,6 @@ from annotation.enums import Role
 from annotation.jobs import queueing
 from annotation.jobs.running import run
 from annotation.models.people import TokenScope
-from annotation.people import tokens
 from annotation.people.tokens import TokenPlace, make_token
 from readerstudy.models import EditionEntry, Team
 from tests.browser.server import served_in_one_piece, wait_until_left
@@ -53,8 +52,6 @@ def team(transactional_db: None, tmp_path: Path, settings: Settings, monkeypatch
 def board(live_server: LiveServer, team: Team, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
     person = team.members.get().user
     place = TokenPlace(TokenScope.TEAM, team.pk, team.name, team.public_id, frozenset({Role.MODEL_SUBMITTER}))
-    rules = tokens.place_rules()
-    monkeypatch.setattr(tokens, "place_rules", lambda: {**rules, TokenScope.TEAM: lambda _person, _pk: [place]})
     token = make_token(person, "test", role=Role.MODEL_SUBMITTER, place=place, days=1, actor=None, at=timezone.now())
     made = Board(live_server.url, team.benchmark.slug, token.text)
     yield made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -23,11 +22,6 @@ from tests.readerstudy.leaderboard.published import make_published
 pytestmark = pytest.mark.django_db
 PAGE = "/leaderboards/private-test/editions/"
 API = "/api/v1/leaderboards/private-test/"
-
-
-@pytest.fixture(autouse=True)
-def _home(settings: Any, tmp_path: Path) -> None:
-    settings.HOME = tmp_path
 
 
 def client_of(person: User) -> Client:

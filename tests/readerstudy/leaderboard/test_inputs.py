@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.test import RequestFactory
 from django.utils import timezone
-from pytest_django.fixtures import Settings
 
 from annotation.enums import ImageState
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED, policy_named
@@ -43,11 +42,6 @@ class Quiet:
 
     def report(self, done: int, total: int, message: str = "") -> None:
         self.seen.append((done, total))
-
-
-@pytest.fixture(autouse=True)
-def _own_home(settings: Settings, tmp_path: Path) -> None:
-    settings.HOME = tmp_path  # other processes of the tests write files of their first leaderboard, too
 
 
 @pytest.fixture

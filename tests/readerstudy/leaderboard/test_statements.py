@@ -13,21 +13,11 @@ from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.statements import add_statement, pass_statement, refuse_statement, statements_known_to
 from readerstudy.models import Edition, Statement, Team
 from tests.conftest import make_person
-from tests.readerstudy.leaderboard.made import make_benchmark, make_submission, make_team, statement_answers
+from tests.readerstudy.leaderboard.made import make_submission, make_team, statement_answers
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def team() -> Team:
-    return make_team(make_benchmark(n=3))
-
-
-@pytest.fixture
-def cora() -> User:
-    return make_person("Cora", Role.COORDINATOR)
 
 
 def add(team: Team, **said: str) -> Statement:

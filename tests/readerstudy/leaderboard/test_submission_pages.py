@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 import yaml
@@ -43,19 +42,8 @@ SAID = "/leaderboards/private-test/statements/"
 
 
 @pytest.fixture(autouse=True)
-def _site(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.HOME = tmp_path
+def _site(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timezone, "now", lambda: AT)
-
-
-@pytest.fixture
-def board() -> Benchmark:
-    return make_benchmark(n=N)
-
-
-@pytest.fixture
-def team(board: Benchmark) -> Team:
-    return make_team(board)
 
 
 @pytest.fixture

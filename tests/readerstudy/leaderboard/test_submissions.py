@@ -6,7 +6,6 @@ import io
 import json
 import zipfile
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,21 +49,6 @@ from tests.refusals import refuses
 pytestmark = pytest.mark.django_db
 AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 N = 12
-
-
-@pytest.fixture(autouse=True)
-def _home(settings: Settings, tmp_path: Path) -> None:
-    settings.HOME = tmp_path
-
-
-@pytest.fixture
-def board() -> Benchmark:
-    return make_benchmark(n=N)
-
-
-@pytest.fixture
-def team(board: Benchmark) -> Team:
-    return make_team(board)
 
 
 def member(team: Team) -> User:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +14,12 @@ from pytest_django.fixtures import Settings
 from annotation.call_enums import SentImages
 from annotation.enums import JobState, Role
 from annotation.jobs.running import run as run_job
-from annotation.models import Job, User
+from annotation.models import Job
 from annotation.models.people import TokenScope
-from annotation.people import tokens
-from annotation.people.tokens import TokenPlace, make_token
+from annotation.people.tokens import make_token
 from readerstudy.leaderboard.kernels.statement import ASKED
 from readerstudy.leaderboard.submissions import CHECK
+from readerstudy.leaderboard.teams import token_places
 from readerstudy.models import Benchmark, EditionEntry, Statement, Submission, Team
 from readerstudy.predictions.listing import Target
 from tests.annotation.api.asking import Program, problem_of, program_of
@@ -43,29 +42,8 @@ SENT, SAID = "leaderboards/private-test/submissions/", "leaderboards/private-tes
 
 
 @pytest.fixture(autouse=True)
-def _site(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.HOME = tmp_path
+def _site(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timezone, "now", lambda: AT)
-    rules = tokens.place_rules()
-    monkeypatch.setattr(tokens, "place_rules", lambda: {**rules, TokenScope.TEAM: places_in_teams})
-
-
-def places_in_teams(person: User, pk: int | None) -> list[TokenPlace]:
-    """As the room of teams says it."""
-    mine = Team.objects.filter(members__user=person)
-    role = frozenset({Role.MODEL_SUBMITTER})
-    found = mine if pk is None else mine.filter(pk=pk)
-    return [TokenPlace(TokenScope.TEAM, one.pk, one.name, one.public_id, role) for one in found]
-
-
-@pytest.fixture
-def board() -> Benchmark:
-    return make_benchmark(n=N)
-
-
-@pytest.fixture
-def team(board: Benchmark) -> Team:
-    return make_team(board)
 
 
 def of_team(team: Team) -> Program:
@@ -170,7 +148,7 @@ def test_a_token_in_the_address_or_ended_is_refused(team: Team, program: Program
         team.members.get().user,
         "old",
         role=Role.MODEL_SUBMITTER,
-        place=places_in_teams(team.members.get().user, None)[0],
+        place=next(token_places(team.members.get().user, None)),
         days=1,
         actor=None,
         at=datetime(2026, 4, 1, tzinfo=UTC),
