@@ -50,10 +50,14 @@ def enqueue_once(
     return under_way or enqueue(kind, title, params, actor=actor, at=at)
 
 
+def jobs_about(kind: str, **params: object) -> QuerySet[Job]:
+    """All of this kind with these parameters, the newest first."""
+    return Job.objects.filter(kind=kind, **{f"params__{name}": value for name, value in params.items()}).order_by("-pk")
+
+
 def job_under_way(kind: str, **params: object) -> Job | None:
-    """The newest job of this kind that waits or runs, with these parameters."""
-    asked = {f"params__{name}": value for name, value in params.items()}
-    return Job.objects.unfinished().filter(kind=kind, **asked).order_by("-pk").first()
+    """The newest of them that waits or runs."""
+    return jobs_about(kind, **params).filter(state__in=(JobState.QUEUED, JobState.RUNNING)).first()
 
 
 def nudge(public_id: str) -> None:

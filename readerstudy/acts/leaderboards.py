@@ -323,13 +323,6 @@ class ProposeEdition(EditionAct):
     done = gettext_lazy("The edition is proposed. Another coordinator confirms it.")
 
 
-class TakeBackEdition(EditionAct):
-    """As if nobody had proposed the edition."""
-
-    name, route, summary = "leaderboard-edition-take-back", "take-back/", "Take the proposal of an edition back"
-    do, done = editions.take_back_edition, gettext_lazy("The proposal is taken back.")
-
-
 class ConfirmEdition(EditionAct):
     """The second person. A job then scores every named submission at once, and writes the public board."""
 
@@ -398,5 +391,5 @@ TEAM_ACTS: tuple[type[TeamAct], ...] = (ApproveTeam, RefuseTeam, AddMember, Remo
 BOARD_SUBMISSION_ACTS: tuple[type[SubmissionAct], ...] = (NameSubmission, WithdrawSubmission)
 STATEMENT_ACTS: tuple[type[StatementAct], ...] = (PassStatement, RefuseStatement)
 HAND_IN_ACTS: tuple[type[HandInModelRun], ...] = (HandInModelRun,)
-EDITION_ACTS: tuple[type[EditionAct], ...] = (ProposeEdition, TakeBackEdition, ConfirmEdition, ScoreAgain)
+EDITION_ACTS: tuple[type[EditionAct], ...] = (ProposeEdition, ConfirmEdition, ScoreAgain)
 BOARD_ACTS: tuple[type[BoardAct], ...] = (PublishBoard, VerifyBoard, MakeVersion, AddNote)

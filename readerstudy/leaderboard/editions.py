@@ -70,19 +70,6 @@ def propose_edition(edition: Edition, *, actor: User, at: datetime) -> Edition:
 
 
 @transaction.atomic
-def take_back_edition(edition: Edition, *, actor: User, at: datetime) -> Edition:
-    """As if nobody had proposed it. Refused once it is confirmed."""
-    edition = locked_edition(edition)
-    if edition.confirmed_at is not None:
-        raise LeaderboardRefused("confirmed", _("This edition is confirmed: it is scored, and stays as it is."))
-    if edition.proposed_at is not None:
-        edition.proposed_by = edition.proposed_at = None
-        edition.save(update_fields=["proposed_by", "proposed_at"])
-        note_edition("edition.taken_back", edition, actor=actor, at=at)
-    return edition
-
-
-@transaction.atomic
 def confirm_edition(edition: Edition, *, actor: User, at: datetime) -> Job:
     """The second person. A job then scores everything that is named; confirmed again, it is asked for again."""
     edition = locked_edition(edition)

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import CheckedFiles, enqueue_once
+from annotation.jobs.queueing import CheckedFiles, enqueue_once, jobs_about
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, User
 from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, one_line, teams_known_to
@@ -345,9 +345,7 @@ def withdraw_submission(submission: Submission, reason: str, *, actor: User, at:
 # --- shown ----------------------------------------------------------------------------------------
 def check_job(submission: Submission) -> Job | None:
     """The newest that checks it; None once it is checked, and for a run."""
-    if submission.checked_at is not None:
-        return None
-    return Job.objects.filter(kind=CHECK, params__submission=submission.public_id).order_by("-pk").first()
+    return None if submission.checked_at else jobs_about(CHECK, submission=submission.public_id).first()
 
 
 def steps_of(submission: Submission) -> list[tuple[datetime, str]]:

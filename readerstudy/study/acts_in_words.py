@@ -27,7 +27,6 @@ STUDY_ACTS = {
     "edition.confirmed": _("confirmed an edition of a leaderboard"),
     "edition.proposed": _("proposed an edition of a leaderboard"),
     "edition.scored": _("scored an edition of a leaderboard"),
-    "edition.taken_back": _("took the proposal of an edition back"),
     "leaderboard.noted": _("added a note to a leaderboard"),
     "leaderboard.published": _("wrote the public board of a leaderboard"),
     "analysis.opened": _("read an analysis for the first time"),

@@ -15,8 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.enums import JobState, Role
-from annotation.jobs.queueing import job_under_way
-from annotation.models import Job, User
+from annotation.jobs.queueing import job_under_way, jobs_about
+from annotation.models import User
 from annotation.site.permissions import site_roles
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
@@ -212,8 +212,8 @@ def editions_context(benchmark: Benchmark, person: User) -> dict[str, Any]:
         "lines": lines,
         "is_published": any(line["results"] for line in lines),
         "public_address": f"/board/{benchmark.slug}/",
-        "publish_job": _newest(PUBLISH, benchmark=benchmark.pk),
-        "verify_job": _newest(VERIFY, benchmark=benchmark.pk),
+        "publish_job": jobs_about(PUBLISH, benchmark=benchmark.pk).first(),
+        "verify_job": jobs_about(VERIFY, benchmark=benchmark.pk).first(),
         "versions": versions,
         "changes": changes_since(versions[0]) if versions else [],
         "version_form": VersionForm(),
@@ -235,20 +235,14 @@ def _line(one: Edition, person: User, at: datetime, newest: int, *, can_act: boo
     """``newest``: the version on which it could be scored again; 0: on none."""
     results, named, over = one.results.all(), one.entries.all(), is_over(one, at)
     is_open, is_proposed = can_act and one.published_at is None, one.proposed_at is not None
-    job = _newest(SCORE, edition=one.pk) if is_proposed else None
+    job = jobs_about(SCORE, edition=one.pk).first() if is_proposed else None
     return {
         "edition": one,
         "named": named,
         "results": results,
         "is_over": over,
         "may_propose": is_open and not is_proposed and over and bool(named),
-        "may_take_back": is_open and is_proposed and one.confirmed_at is None,
         "may_confirm": is_open and is_proposed and one.proposed_by_id != person.pk,
         "may_score_again": can_act and newest > max((result.version.number for result in results), default=newest),
         "job": None if job is None or job.state == JobState.SUCCEEDED else job,
     }
-
-
-def _newest(kind: str, **params: int) -> Job | None:
-    asked = {f"params__{name}": value for name, value in params.items()}
-    return Job.objects.filter(kind=kind, **asked).order_by("-pk").first()

@@ -79,14 +79,6 @@ def test_from_the_proposal_to_the_public_board(tmp_path: Path) -> None:
     assert (tmp_path / "boards" / "private-test" / "index.html").is_file()
 
 
-def test_a_proposal_is_taken_back() -> None:
-    named()
-    cora, omar = coordinators()
-    cora.post(f"{PAGE}1/propose/")
-    omar.post(f"{PAGE}1/take-back/")
-    assert Edition.objects.get().proposed_at is None
-
-
 def test_verifying_shows_what_differs() -> None:
     benchmark = make_published(n=300)
     cora, _omar = coordinators()

@@ -17,7 +17,7 @@ from annotation.enums import JobState, Role
 from annotation.jobs.running import run as run_job
 from annotation.models import AnswerKey, AuditEvent, Job, User
 from readerstudy.enums import BenchmarkState, SubmissionState, TeamState
-from readerstudy.leaderboard import submissions
+from readerstudy.leaderboard import submissions, teams
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.statements import add_statement, refuse_statement
 from readerstudy.leaderboard.submissions import (
@@ -363,7 +363,7 @@ def test_naming_needs_a_statement_that_is_not_refused(board: Benchmark, team: Te
 def test_a_team_with_a_member_who_is_barred_names_nothing(
     team: Team, edition: Edition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(submissions, "barred_because", lambda person, board: f"{person.name} reviewed its questions.")
+    monkeypatch.setattr(teams, "barred_because", lambda person, board: f"{person.name} reviewed its questions.")
     with refuses(LeaderboardRefused, "barred", match="reviewed its questions"):
         name_for_edition(make_submission(team, "A" * N), edition, actor=None, at=AT)
 
