@@ -20,7 +20,6 @@ from readerstudy.leaderboard.kernels.statement import CHOICE, CHOICES, QUESTIONS
 from readerstudy.leaderboard.running import teams_to_hand_in
 from readerstudy.leaderboard.teams import MOST_INSTITUTION, MOST_LINK, TeamWanted
 from readerstudy.leaderboard.teams import MOST_NAME as MOST_TEAM_NAME
-from readerstudy.leaderboard.versions import LONGEST_NOTE
 from readerstudy.models import Benchmark, ModelRun, Statement, Team
 
 WAYS = [(one.value, one.label) for one in SubmissionWay if one != SubmissionWay.FILE]  # of what is run here
@@ -167,13 +166,13 @@ class StatementForm(PlainForm):
 
 class VersionForm(PlainForm):
     reason = forms.CharField(
-        label=_("Why"), max_length=LONGEST_NOTE, help_text=_("Everybody reads it beside the changes.")
+        label=_("Why"), max_length=MOST_REASON, help_text=_("Everybody reads it beside the changes.")
     )
 
 
 class NoteForm(PlainForm):
     text = forms.CharField(
-        label=_("Note"), max_length=LONGEST_NOTE, widget=forms.Textarea(attrs={"rows": 3}), help_text=_("Plain text.")
+        label=_("Note"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 3}), help_text=_("Plain text.")
     )
     entry = forms.CharField(
         label=_("About the entry"), max_length=40, required=False, help_text=_("Its id; empty: about the benchmark.")

@@ -66,34 +66,25 @@ def score_edition(edition: Edition, version: BenchmarkVersion, *, actor: User | 
         raise LeaderboardRefused("keys_changed", sentence % {"n": version.number})
     submissions = list(entries_of(edition, at))
     result = computed(edition, version, submissions, at=at)
-    return _store(edition, version, submissions, result, actor=actor, at=at)
+    made = EditionResult(edition=edition, version=version, result=canonical(result), scored_by=actor, scored_at=at)
+    return _store(made, result, submissions)
 
 
 @transaction.atomic
-def _store(
-    edition: Edition,
-    version: BenchmarkVersion,
-    submissions: Sequence[Submission],
-    result: dict[str, Any],
-    *,
-    actor: User | None,
-    at: datetime,
-) -> EditionResult:
-    locked = locked_edition(edition)
-    if there := locked.results.filter(version=version).first():
+def _store(made: EditionResult, result: dict[str, Any], submissions: Sequence[Submission]) -> EditionResult:
+    edition, at = locked_edition(made.edition), made.scored_at
+    if there := edition.results.filter(version=made.version).first():
         return there
-    if [one.pk for one in entries_of(locked, at)] != [one.pk for one in submissions]:
+    if [one.pk for one in entries_of(edition, at)] != [one.pk for one in submissions]:
         raise LeaderboardRefused("withdrawn", _("A submission was withdrawn meanwhile: try again."))
-    text = canonical(result)
-    made = EditionResult.objects.create(
-        edition=locked, version=version, result=text, result_sha256=sha256_of(text), scored_by=actor, scored_at=at
-    )
+    made.result_sha256 = sha256_of(made.result)
+    made.save(force_insert=True)
     PublishedNumber.objects.bulk_create(ledger_of(made, result, submissions))
-    if locked.published_at is None:
-        locked.published_at = at
-        locked.save(update_fields=["published_at"])
-    facts = {"version": version.number, "result_sha256": made.result_sha256, "entries": len(submissions)}
-    note_edition("edition.scored", locked, actor=actor, at=at, **facts)
+    if edition.published_at is None:
+        edition.published_at = at
+        edition.save(update_fields=["published_at"])
+    facts = {"version": made.version.number, "result_sha256": made.result_sha256, "entries": len(submissions)}
+    note_edition("edition.scored", edition, actor=made.scored_by, at=at, **facts)
     return made
 
 

@@ -26,11 +26,9 @@ LEDGER = ("submission_id", "what", "value", "rule", "answers", "told_to", "at")
 def verify(benchmark: Benchmark, folder: Path | None = None, *, at: datetime) -> list[str]:
     """A line for each thing that is not what it was published as; none where all is."""
     problems = [f"version {one.number}: {text}" for one in benchmark.versions.all() for text in _of_version(one)]
-    rows = EditionResult.objects.filter(edition__benchmark=benchmark).select_related(
-        "version", "edition__benchmark__bank"
-    )
+    rows = EditionResult.objects.filter(edition__benchmark=benchmark).order_by("edition__number", "version__number")
     seen: set[int] = set()
-    for row in rows.order_by("edition__number", "version__number"):
+    for row in rows.select_related("version", "edition__benchmark__bank"):
         name = f"edition {row.edition.number} on version {row.version.number}"
         problems += [f"{name}: {text}" for text in _of_result(row, seen)]
     if folder is not None:

@@ -19,12 +19,9 @@ from annotation.enums import QuestionState, Word
 from annotation.models import AnswerKey, Revision, User
 from annotation.models.fields import public_id
 from readerstudy.enums import BenchmarkState
-from readerstudy.leaderboard.access import LeaderboardRefused, one_line
+from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, one_line
 from readerstudy.leaderboard.benchmarks import current_version, make_version
 from readerstudy.models import Benchmark, BenchmarkQuestion, BenchmarkVersion, BoardNote, Submission
-
-LONGEST_NOTE = 1000
-LONGEST_NAME = 16
 
 
 class Changed(Word):
@@ -83,7 +80,7 @@ def make_new_version(benchmark: Benchmark, reason: str, *, actor: User, at: date
     benchmark = Benchmark.objects.select_for_update().get(pk=benchmark.pk)
     if benchmark.state == BenchmarkState.DRAFT:
         raise LeaderboardRefused("draft", _("A draft has no versions: freeze it first."))
-    reason = one_line(reason, LONGEST_NOTE, "reason", _("Say why there is a new version: everybody reads it"))
+    reason = one_line(reason, MOST_REASON, "reason", _("Say why there is a new version: everybody reads it"))
     version = current_version(benchmark)
     changed = {one.name: one for one in changes_since(version)}
     if not changed:
@@ -96,7 +93,7 @@ def make_new_version(benchmark: Benchmark, reason: str, *, actor: User, at: date
         if one is None:
             questions.append((name, revision))
         elif one.revision is not None:
-            now = public_id()[:LONGEST_NAME] if one.what == Changed.WORDING else name
+            now = public_id() if one.what == Changed.WORDING else name
             questions.append((now, one.revision))
             told[name] |= {"becomes": now} if now != name else {}
     changes = [told[name] for name in changed]
@@ -106,7 +103,7 @@ def make_new_version(benchmark: Benchmark, reason: str, *, actor: User, at: date
 @transaction.atomic
 def add_note(benchmark: Benchmark, text: str, entry: str = "", *, actor: User, at: datetime) -> BoardNote:
     """A dispute or a correction, read by everybody once the board is published again. ``entry``: id of a submission."""
-    text = one_line(text, LONGEST_NOTE, "text", _("Write what everybody should read"))
+    text = one_line(text, MOST_REASON, "text", _("Write what everybody should read"))
     submission = None
     if entry:
         published = Submission.objects.filter(team__benchmark=benchmark, numbers__isnull=False)

@@ -157,13 +157,10 @@ class Submission(models.Model):
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="submissions")
     version = models.ForeignKey(BenchmarkVersion, on_delete=models.PROTECT, related_name="submissions")
     number = models.PositiveIntegerField()  # 1, 2, 3 of this team
-    statement = models.ForeignKey(
-        Statement, on_delete=models.PROTECT, null=True, blank=True, related_name="submissions"
-    )  # needed before it is named for an edition
+    # needed before it is named for an edition
+    statement = models.ForeignKey(Statement, models.PROTECT, null=True, blank=True, related_name="submissions")
     way = WordField(SubmissionWay, max_length=8, default=SubmissionWay.FILE)
-    model_run = models.ForeignKey(
-        "readerstudy.ModelRun", on_delete=models.PROTECT, null=True, blank=True, related_name="submissions"
-    )
+    model_run = models.ForeignKey("ModelRun", models.PROTECT, null=True, blank=True, related_name="submissions")
     file_name = models.CharField(max_length=200)
     file_sha256 = models.CharField(max_length=64)
     duplicates = models.CharField(max_length=5, blank=True)  # which of several answers counts: "first", "last"
@@ -269,9 +266,8 @@ class PublishedNumber(models.Model):
     """The ledger: a number that left, what it is, by which rule, and from which submissions. Never changed."""
 
     result = models.ForeignKey(EditionResult, on_delete=models.PROTECT, related_name="numbers")
-    submission = models.ForeignKey(
-        Submission, on_delete=models.PROTECT, null=True, blank=True, related_name="numbers"
-    )  # null: of no entry, such as chance or the readers
+    # null: of no entry, such as chance or the readers
+    submission = models.ForeignKey(Submission, models.PROTECT, null=True, blank=True, related_name="numbers")
     what = models.CharField(max_length=200)  # "all", "task_mean", "task:...", "difference to ..."
     value = models.JSONField()  # as it was shown, with interval and n
     rule = models.CharField(max_length=40)
@@ -290,9 +286,8 @@ class BoardNote(models.Model):
     """A dispute or correction that everybody reads beside an entry or a benchmark. Never changed."""
 
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="notes")
-    submission = models.ForeignKey(
-        Submission, on_delete=models.PROTECT, null=True, blank=True, related_name="notes"
-    )  # null: about the benchmark
+    # null: about the benchmark
+    submission = models.ForeignKey(Submission, models.PROTECT, null=True, blank=True, related_name="notes")
     text = models.TextField()
     made_by = a_person_or_none()
     made_at = models.DateTimeField()
