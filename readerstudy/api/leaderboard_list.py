@@ -66,9 +66,7 @@ class PlannedEditionShape(Shown):
 class CellShape(Shown):
     name = serializers.CharField(help_text="all, task:..., category:... or difficulty:...")
     n = serializers.IntegerField(help_text="questions")
-    editions = serializers.ListField(
-        child=serializers.IntegerField(), help_text="that tell it; none: too few questions"
-    )
+    editions = serializers.ListField(child=serializers.IntegerField(), help_text="that tell it; none: too few")
 
 
 class BenchmarkShape(Shown):
@@ -256,9 +254,7 @@ class SubmissionLine(Shown):
 
 
 class SubmissionShape(SubmissionLine):
-    report = serializers.DictField(
-        help_text="of the check: counts (n_...), and the first of each list; empty before it"
-    )
+    report = serializers.DictField(help_text="counts (n_...), and the first of each list; empty before the check")
 
 
 class BoardSubmissions(OfLeaderboards, ListOf[Submission]):

@@ -48,10 +48,7 @@ def hand_in(
     """
     team = lock_team(team)
     if not teams_to_hand_in(run).filter(pk=team.pk).exists():
-        sentence = _(
-            "This run cannot be handed in for “%(team)s”: it asks other questions than that benchmark, or with other "
-            "images than its prompt names."
-        )
+        sentence = _("This run cannot be handed in for “%(team)s”: it asks other questions, or with other images.")
         raise LeaderboardRefused("other_run", sentence % {"team": team.name}, status=422, field="team")
     check_complete(run, _("Nothing is handed in."))
     version, name = current_version(team.benchmark), f"run-{run.batch.public_id}-1"

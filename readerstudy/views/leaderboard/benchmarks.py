@@ -66,8 +66,8 @@ def leaderboards(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _next_edition(benchmark: Benchmark) -> Any:
-    open_ones = [one for one in benchmark.editions.all() if one.published_at is None]
-    return open_ones[0] if open_ones and benchmark.state != BenchmarkState.CLOSED else None
+    open_ones = (one for one in benchmark.editions.all() if one.published_at is None)
+    return None if benchmark.state == BenchmarkState.CLOSED else next(open_ones, None)
 
 
 @role_required(Role.COORDINATOR)
@@ -105,20 +105,14 @@ def leaderboard(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     benchmark = known_benchmark(request.user, slug)
     if not looks_on(request.user):
         return redirect("leaderboard-team", slug)
-    is_draft = benchmark.state == BenchmarkState.DRAFT
-    context = {
-        "benchmark": benchmark,
-        "runs": runs_leaderboards(request.user),
-        **_told(benchmark),
-        **(_drafted(benchmark) if is_draft else _frozen(benchmark)),
-    }
+    state = _drafted(benchmark) if benchmark.state == BenchmarkState.DRAFT else _frozen(benchmark)
+    context = {"benchmark": benchmark, "runs": runs_leaderboards(request.user), **_told(benchmark), **state}
     return render(request, "readerstudy/leaderboard/benchmark.html", context)
 
 
 def _told(benchmark: Benchmark) -> dict[str, Any]:
     """Which cells are told when."""
-    cells = planned_cells(benchmark)
-    editions = list(benchmark.editions.all())
+    cells, editions = planned_cells(benchmark), list(benchmark.editions.all())
     return {"cells": cells, "editions": editions, "fewer": fewer_editions(cells, len(editions))}
 
 
