@@ -30,7 +30,7 @@ from readerstudy.api.study_list import StoredFile
 from readerstudy.enums import BenchmarkState, SubmissionState, SubmissionWay, TeamState
 from readerstudy.forms.leaderboard import WAYS, BenchmarkForm
 from readerstudy.forms.models import AnswersForm
-from readerstudy.leaderboard.access import benchmarks_known_to, known_benchmark, looks_on, team_of
+from readerstudy.leaderboard.access import ROLES, benchmarks_known_to, known_benchmark, looks_on, team_of
 from readerstudy.leaderboard.benchmarks import (
     BenchmarkWanted,
     change_benchmark,
@@ -44,7 +44,7 @@ from readerstudy.leaderboard.kernels.statement import ASKED
 from readerstudy.leaderboard.statements import add_statement, statements_known_to
 from readerstudy.leaderboard.submissions import receive_submission, submissions_known_to
 from readerstudy.models import Benchmark, Edition, EditionResult, Statement, Submission, Team
-from readerstudy.views.leaderboard.benchmarks import check_knows_leaderboards, inputs_response
+from readerstudy.views.leaderboard.benchmarks import inputs_response
 
 
 class OfLeaderboards(Resource):
@@ -141,13 +141,12 @@ class Benchmarks(OfLeaderboards, ListOf[Benchmark]):
     for a token of a team its own. A POST makes a draft.
     """
 
-    writers = (Role.COORDINATOR,)
+    roles, writers = ROLES, (Role.COORDINATOR,)
     shape, body = BenchmarkShape, BenchmarkSent
     makes, status = True, 201
     summary, post_summary = "List leaderboards", "Make a leaderboard"
 
     def rows(self) -> QuerySet[Benchmark]:
-        check_knows_leaderboards(self.person)
         return benchmarks_known_to(self.person).prefetch_related("editions")
 
     def post(self, request: Request, **named: Any) -> Response:

@@ -18,6 +18,7 @@ from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.models import Benchmark, Team
 from readerstudy.predictions.kernels.records import without_hidden
 
+ROLES = (Role.COORDINATOR, Role.ADMINISTRATOR, Role.MODEL_SUBMITTER)  # that have to do with leaderboards
 MOST_REASON = 1_000  # characters
 
 

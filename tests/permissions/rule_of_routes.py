@@ -151,7 +151,6 @@ RULES: dict[str, Rule] = {
     ),
     **_acts(rules.MODEL_RUN, ModelRunAct),
     # leaderboards
-    **_each(rules.LEADERBOARDS, "leaderboards api-leaderboards"),
     **_each(rules.KNOWN_BOARD, "leaderboard leaderboard-team api-leaderboard"),
     **_acts(rules.RUN_BOARD, BenchmarkAct),
     **_each(rules.RUN_BOARD, "leaderboard-edit api-leaderboard-edit"),
@@ -189,7 +188,7 @@ SENDING: dict[str, Rule] = {
     **_each(rules.MODEL_NEW, "api-models"),
     **_each(rules.COORDINATED_ROUND, "api-round-reviewers"),
 }
-SENDING |= {"api-rounds": rules.ROLE, "api-studies": rules.ROLE, "api-leaderboards": rules.ROLE}
+SENDING |= {"api-rounds": rules.ROLE, "api-studies": rules.ROLE}
 
 # Who is let in gets 404: the address holds something that is not there in the site of the test.
 NOT_THERE = {

@@ -67,7 +67,6 @@ from readerstudy.predictions.entries import knows_scores
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.access import check_seen, coordinated_study, listed_studies, overseen_study, seen_analysis
-from readerstudy.views.leaderboard.benchmarks import check_knows_leaderboards
 from readerstudy.views.predictions.models import check_enters_models, check_lists_models
 from readerstudy.views.predictions.uploads import import_of, listed_entry
 
@@ -304,10 +303,6 @@ RUN = Rule("A run of predictions: who may know it", _of_thing(known_run))
 RUN_ACT = Rule("Changing a run of predictions: who entered the model, and coordinators", _of_thing(changeable_run))
 MODEL_RUNS = Rule("The list of models at work: who coordinates", _runs)
 MODEL_RUN = Rule("A model at work: who coordinates the bank or study, and reads none of it", _of_thing(run_of))
-LEADERBOARDS = Rule(
-    "The list of leaderboards: who coordinates, submits or administers",
-    lambda one, _values: check_knows_leaderboards(one),
-)
 KNOWN_BOARD = Rule("A leaderboard: who may know it", _of_round(known_benchmark))
 RUN_BOARD = Rule("Changing a leaderboard: coordinators", _of_round(run_benchmark))
 TAKEN_BOARD = Rule("The questions of a leaderboard: its approved teams, and coordinators", _of_round(taken_benchmark))

@@ -17,14 +17,13 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.enums import JobState, Role
 from annotation.jobs.queueing import job_under_way, jobs_about
 from annotation.models import User
-from annotation.site.permissions import site_roles
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 from annotation.views.site.downloads import resumable_response
 from readerstudy.acts.leaderboards import run_benchmark, taken_benchmark
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.forms.leaderboard import BenchmarkForm, NoteForm, TeamForm, TwinsForm, VersionForm
-from readerstudy.leaderboard.access import benchmarks_known_to, known_benchmark, looks_on, runs_leaderboards
+from readerstudy.leaderboard.access import ROLES, benchmarks_known_to, known_benchmark, looks_on, runs_leaderboards
 from readerstudy.leaderboard.benchmarks import (
     PACK,
     change_benchmark,
@@ -44,17 +43,10 @@ from readerstudy.models import Benchmark, Edition, Team
 TWINS_SHOWN = 100
 
 
-def check_knows_leaderboards(person: User) -> None:
-    """Raises PermissionDenied for who neither coordinates, administers nor submits models."""
-    if not site_roles(person) & {Role.COORDINATOR, Role.ADMINISTRATOR, Role.MODEL_SUBMITTER}:
-        raise PermissionDenied(_("Leaderboards are for coordinators and for people who submit models."))
-
-
-@person_required
+@role_required(*ROLES)
 @require_safe
 def leaderboards(request: AuthenticatedRequest) -> HttpResponse:
     """All for coordinators and administrators; for people who submit models those that are frozen."""
-    check_knows_leaderboards(request.user)
     rows = list(benchmarks_known_to(request.user).prefetch_related("editions"))
     teams = {one.benchmark_id: one for one in Team.objects.filter(members__user=request.user)}
     context = {
