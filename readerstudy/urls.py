@@ -7,7 +7,6 @@ from django.urls import URLPattern, path
 from annotation.views.site.confirming import page_paths
 from readerstudy.acts.leaderboards import (
     BENCHMARK_ACTS,
-    BOARD_ACTS,
     BOARD_SUBMISSION_ACTS,
     EDITION_ACTS,
     HAND_IN_ACTS,
@@ -164,7 +163,7 @@ urlpatterns: list[URLPattern] = [
     path("leaderboards/<slug:slug>/edit/", benchmarks.leaderboard_edit, name="leaderboard-edit"),
     path("leaderboards/<slug:slug>/team/", benchmarks.leaderboard_team, name="leaderboard-team"),
     path("leaderboards/<slug:slug>/inputs/", benchmarks.leaderboard_inputs, name="leaderboard-inputs"),
-    *page_paths("leaderboards/<slug:slug>/", (*BENCHMARK_ACTS, *BOARD_ACTS)),
+    *page_paths("leaderboards/<slug:slug>/", BENCHMARK_ACTS),
     *page_paths("leaderboards/<slug:slug>/teams/<str:public_id>/", TEAM_ACTS),
     path("leaderboards/<slug:slug>/editions/", benchmarks.leaderboard_editions, name="leaderboard-editions"),
     *page_paths("leaderboards/<slug:slug>/editions/<int:number>/", EDITION_ACTS),

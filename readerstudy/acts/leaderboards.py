@@ -379,10 +379,16 @@ class AddNote(BoardAct):
     do, form, done = add_note, NoteForm, gettext_lazy("The note is stored. It shows once the board is written again.")
 
 
-BENCHMARK_ACTS: tuple[type[BenchmarkAct], ...] = (DecideTwins, FreezeBenchmark, CloseBenchmark, PackInputs)
-TEAM_ACTS: tuple[type[TeamAct], ...] = (ApproveTeam, RefuseTeam, AddMember, RemoveMember)
-BOARD_SUBMISSION_ACTS: tuple[type[SubmissionAct], ...] = (NameSubmission, WithdrawSubmission)
-STATEMENT_ACTS: tuple[type[StatementAct], ...] = (PassStatement, RefuseStatement)
-HAND_IN_ACTS: tuple[type[HandInModelRun], ...] = (HandInModelRun,)
-EDITION_ACTS: tuple[type[EditionAct], ...] = (ProposeEdition, ConfirmEdition, ScoreAgain)
-BOARD_ACTS: tuple[type[BoardAct], ...] = (PublishBoard, VerifyBoard, MakeVersion, AddNote)
+Acts = tuple[type[Act[Any]], ...]
+BENCHMARK_ACTS: Acts = (
+    *(DecideTwins, FreezeBenchmark, CloseBenchmark, PackInputs),
+    *(PublishBoard, VerifyBoard, MakeVersion, AddNote),
+)
+TEAM_ACTS: Acts = (ApproveTeam, RefuseTeam, AddMember, RemoveMember)
+BOARD_SUBMISSION_ACTS: Acts = (NameSubmission, WithdrawSubmission)
+STATEMENT_ACTS: Acts = (PassStatement, RefuseStatement)
+HAND_IN_ACTS: Acts = (HandInModelRun,)
+EDITION_ACTS: Acts = (ProposeEdition, ConfirmEdition, ScoreAgain)
+LEADERBOARD_ACTS: Acts = (
+    *(*BENCHMARK_ACTS, *TEAM_ACTS, *BOARD_SUBMISSION_ACTS, *STATEMENT_ACTS, *HAND_IN_ACTS, *EDITION_ACTS),
+)

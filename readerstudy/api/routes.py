@@ -9,7 +9,6 @@ from annotation.api.questionbank.banks import OneBank
 from annotation.api.questionbank.question_acts import ReasonSent
 from readerstudy.acts.leaderboards import (
     BENCHMARK_ACTS,
-    BOARD_ACTS,
     BOARD_SUBMISSION_ACTS,
     EDITION_ACTS,
     HAND_IN_ACTS,
@@ -140,7 +139,7 @@ urlpatterns = [
     path(BENCHMARK, leaderboard_list.OneBenchmark.as_view(), name="api-leaderboard"),
     path(f"{BENCHMARK}edit/", leaderboard_list.EditBenchmark.as_view(), name="api-leaderboard-edit"),
     path(f"{BENCHMARK}inputs/", leaderboard_list.Inputs.as_view(), name="api-leaderboard-inputs"),
-    *api_paths(BENCHMARK, (*BENCHMARK_ACTS, *BOARD_ACTS), leaderboard_list.OneBenchmark),
+    *api_paths(BENCHMARK, BENCHMARK_ACTS, leaderboard_list.OneBenchmark),
     path(TEAM, leaderboard_list.OneTeam.as_view(), name="api-leaderboard-team"),
     *api_paths(TEAM, TEAM_ACTS, leaderboard_list.OneTeam, RefuseTeam=ReasonSent),
     path(f"{BENCHMARK}submissions/", leaderboard_list.BoardSubmissions.as_view(), name="api-leaderboard-submissions"),

@@ -16,15 +16,7 @@ from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.permissions import check_role
 from annotation.views.site.confirming import valid_data
-from readerstudy.acts.leaderboards import (
-    BENCHMARK_ACTS,
-    BOARD_ACTS,
-    BOARD_SUBMISSION_ACTS,
-    EDITION_ACTS,
-    HAND_IN_ACTS,
-    STATEMENT_ACTS,
-    TEAM_ACTS,
-)
+from readerstudy.acts.leaderboards import LEADERBOARD_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import DESIGN_ACTS, LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 
@@ -46,13 +38,7 @@ EVERY: tuple[type[Act[Any]], ...] = (
     *RUN_ACTS,
     *SUBMISSION_ACTS,
     *COMPARISON_ACTS,
-    *BENCHMARK_ACTS,
-    *TEAM_ACTS,
-    *BOARD_SUBMISSION_ACTS,
-    *STATEMENT_ACTS,
-    *HAND_IN_ACTS,
-    *EDITION_ACTS,
-    *BOARD_ACTS,
+    *LEADERBOARD_ACTS,
 )
 ACTS = {act.name: act for act in EVERY}
 
