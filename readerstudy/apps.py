@@ -83,6 +83,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.conducting import lifecycle
         from readerstudy.demonstration.building import add_studies
         from readerstudy.demonstration.models_at_work import add_models_at_work
+        from readerstudy.demonstration.private_test import add_leaderboard
         from readerstudy.demonstration.prompt_iterations import add_prompt_iterations
         from readerstudy.enrolment.reader_status import sweep_reminders
         from readerstudy.exports import report_job
@@ -108,5 +109,5 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(editions.VERIFY, editions.run_verifying),
             ),
             sweeps=(sweep_readings, sweep_reminders),
-            demonstration=(add_studies, add_prompt_iterations, add_models_at_work),
+            demonstration=(add_studies, add_prompt_iterations, add_models_at_work, add_leaderboard),
         )

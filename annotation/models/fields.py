@@ -5,6 +5,7 @@ them but the bin.
 from __future__ import annotations
 
 import secrets
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -12,6 +13,7 @@ from django.conf import settings
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Q
+from django.db.models.sql.compiler import SQLCompiler
 from django.utils.translation import gettext_lazy
 
 from annotation.enums import Word
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
     from annotation.models.people import User
 
     TextColumn = models.CharField[str, str]
+    YesNoLookup = models.Lookup[bool]
 else:
-    TextColumn = models.CharField
+    TextColumn, YesNoLookup = models.CharField, models.Lookup
 
 
 class WordField(TextColumn):
@@ -144,3 +147,35 @@ class Timed(models.Model):
 
     class Meta:
         abstract = True
+
+
+# --- searching ------------------------------------------------------------------------------------
+def folded(text: str | None) -> str | None:
+    """Small letters, accents as one character with theirs: "E" and an acute accent is "é"."""
+    return None if text is None else unicodedata.normalize("NFC", text).lower()
+
+
+@models.CharField.register_lookup
+@models.TextField.register_lookup
+class Holds(YesNoLookup):
+    """``name__holds="MÜLLER"``: the words are in it, in capitals or not, however accents are composed. Both
+    databases alike, of which SQLite by itself knows the capitals of English alone.
+    """
+
+    lookup_name = "holds"
+
+    def get_prep_lookup(self) -> str | None:
+        return folded(self.rhs)
+
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
+        connection.connection.create_function("rexvqa_folded", 1, folded, deterministic=True)
+        return self._within("INSTR(rexvqa_folded({0}), {1}) > 0", compiler, connection)
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
+        text = 'LOWER(NORMALIZE({0}::text, NFC) COLLATE "und-x-icu")'
+        return self._within(f"STRPOS({text}, {{1}}) > 0", compiler, connection)
+
+    def _within(self, form: str, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
+        column, of_column = self.process_lhs(compiler, connection)
+        words, of_words = self.process_rhs(compiler, connection)
+        return form.format(column, words), [*of_column, *of_words]

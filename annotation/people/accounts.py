@@ -240,7 +240,7 @@ def people_matching(search: str) -> QuerySet[User]:
         Prefetch("memberships", Membership.objects.select_related("round").order_by("round_id", "role"))
     )
     for word in search.split():
-        rows = rows.filter(Q(name__icontains=word) | Q(email__icontains=word))
+        rows = rows.filter(Q(name__holds=word) | Q(email__holds=word))
     return rows.order_by("-is_active", "name", "email")
 
 
@@ -380,7 +380,7 @@ def _n_with(model: type[Model], column: str, words: Iterable[str]) -> int:
     named = Q()
     for word in filter(None, words):
         for spelled in {word, json.dumps(word)[1:-1]}:  # as JSON is stored by SQLite
-            named |= Q(_text__icontains=spelled)
+            named |= Q(_text__holds=spelled)
     manager = getattr(model, "everywhere", model._default_manager)
     n: int = manager.annotate(_text=Cast(column, TextField())).filter(named).count() if named else 0
     return n

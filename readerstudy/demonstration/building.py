@@ -2,7 +2,7 @@
 
 The open one is made by the ordinary acts from the questions that the reviewers of the finished round accept.
 
-They have no role: the study that they are enrolled in is what they have.
+Readers have no role: the study that they are enrolled in is what they have.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from readerstudy.models import ReaderStudy
 ACCOUNTS = (
     Account("Rosa Adeyemi", "rosa@demo.example", "demo-rosa-2026", Role.READER),
     Account("Robin Haas", "robin@demo.example", "demo-robin-2026", Role.READER),
+    Account("Clemens Otieno", "clemens@demo.example", "demo-clemens-2026", Role.COORDINATOR),
+    Account("Maren Solberg", "maren@demo.example", "demo-maren-2026", Role.MODEL_SUBMITTER),
 )
 
 
@@ -73,6 +75,6 @@ def _open(bank: QuestionBank, n_cases: int, n_practice: int, *, coordinator: Use
     )
     study = freeze_study(create_study(plan, actor=coordinator, at=at), actor=coordinator, at=at)
     open_study(study, actor=coordinator, at=at)
-    for account in ACCOUNTS:
+    for account in (one for one in ACCOUNTS if one.role == Role.READER):
         reader = User.objects.get(email=account.email)
         enrol_reader(study, reader, study.sets.get(), actor=coordinator, at=at)

@@ -216,20 +216,20 @@ def add_finished_study(
     source = fill_small_bank(BANK, shown, of=bank, folder=folder, coordinator=coordinator, at=begun, tell=tell)
     study = ReaderStudy.objects.filter(name=STUDY).first()
     if study is None:
-        study = _frozen(source, coordinator=coordinator, at=begun + timedelta(hours=1))
+        study = frozen_study(STUDY, source, N_CASES, coordinator=coordinator, at=begun + timedelta(hours=1))
     _read_and_predicted(study, coordinator=coordinator, at=begun + timedelta(days=3), tell=tell)
     _analysed(study, coordinator=coordinator, at=begun + timedelta(days=4))
     return study
 
 
 # --- the study ------------------------------------------------------------------------------------
-def _frozen(bank: QuestionBank, *, coordinator: User, at: datetime) -> ReaderStudy:
-    """Drawn in proportion from the whole bank: 200 cases of the 210 questions of 42 exams."""
+def frozen_study(name: str, bank: QuestionBank, n: int, *, coordinator: User, at: datetime) -> ReaderStudy:
+    """Drawn in proportion from the whole bank: of the finished study 200 of the 210 questions of 42 exams."""
     plan = Plan(
-        name=STUDY,
+        name=name,
         bank=bank.name,
         seed=7,
-        draw={"n": min(N_CASES, bank.questions.count()), "accepted_because": UNREVIEWED},
+        draw={"n": min(n, bank.questions.count()), "accepted_because": UNREVIEWED},
         rules=Rules(confidence=True, several_per_patient=True),
         analysis=structs.replace(proposed_analysis(N_READERS), margin=0.1, margin_reason=MARGIN_REASON),
         instructions="Everything here is simulated: images, questions, readers, models and their answers.",
@@ -240,13 +240,10 @@ def _frozen(bank: QuestionBank, *, coordinator: User, at: datetime) -> ReaderStu
 
 def _read_and_predicted(study: ReaderStudy, *, coordinator: User, at: datetime, tell: Stage) -> None:
     """Readings and predictions from files, as a study that was made elsewhere would bring them."""
-    readers, models = simulate(asked_of(case.revision for case in _main_cases(study)))
+    readers, models = simulate(asked_of(case.revision for case in main_cases(study)))
     words, done, total = "Simulating a finished reader study", 0, 1 + len(models)
     tell(words, done, total)
-    sheet = _responses_csv(readers).encode()
-    read = import_responses(study, name="simulated_readings.csv", content=sheet, actor=coordinator, at=at)
-    if not read.stored:
-        raise StudyRefused("demonstration", f"The simulated readings were refused: {read.problems[:1]}")
+    read_by(study, readers, coordinator=coordinator, at=at)
     for done, (name, answers) in enumerate(models.items(), 1):
         tell(words, done, total)
         send_predictions(name, answers, Target.of_study(study), about="", actor=coordinator, at=at)
@@ -254,7 +251,15 @@ def _read_and_predicted(study: ReaderStudy, *, coordinator: User, at: datetime, 
     tell(words, total, total)
 
 
-def _main_cases(study: ReaderStudy) -> list[StudyCase]:
+def read_by(study: ReaderStudy, readers: dict[str, list[Read]], *, coordinator: User, at: datetime) -> None:
+    """Readings from a file; the same again change nothing."""
+    sheet = _responses_csv(readers).encode()
+    read = import_responses(study, name="simulated_readings.csv", content=sheet, actor=coordinator, at=at)
+    if not read.stored:
+        raise StudyRefused("demonstration", f"The simulated readings were refused: {read.problems[:1]}")
+
+
+def main_cases(study: ReaderStudy) -> list[StudyCase]:
     return list(study.cases.filter(block=Block.MAIN).select_related("revision__question").order_by("number"))
 
 
@@ -274,7 +279,7 @@ def _responses_csv(readers: dict[str, list[Read]]) -> str:
 def _analysed(study: ReaderStudy, *, coordinator: User, at: datetime) -> None:
     """One case voided, closed, analysed and looked at; then another one voided, and analysed again."""
     study.refresh_from_db()
-    cases = [case for case in _main_cases(study) if not hasattr(case, "voiding")]
+    cases = [case for case in main_cases(study) if not hasattr(case, "voiding")]
     if study.closed_at is None:
         void_case(cases[len(cases) // 8], BEFORE, actor=coordinator, at=at)
         close_study(study, actor=coordinator, at=at)

@@ -49,7 +49,7 @@ from annotation.validators.taking_verdicts import act_on_run, take_verdicts
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from readerstudy.model_runs.following import ask_first_questions, start_run
 from readerstudy.model_runs.planning import RunWanted, plan_run, store_run
-from readerstudy.model_runs.publishing import is_plain, publish
+from readerstudy.model_runs.publishing import is_for_benchmark, is_plain, publish
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
 
@@ -185,8 +185,8 @@ def add_models_at_work(
         state_price(administrator, begun)
         _probe(administrator, begun)
         tell(ASKING, 1, 4)
-        _run(own, SentImages.ALL, coordinator, begun + timedelta(hours=1))
-        _run(own, SentImages.NONE, coordinator, begun + timedelta(hours=1))
+        run_simulated(own, SentImages.ALL, coordinator, begun + timedelta(hours=1))
+        run_simulated(own, SentImages.NONE, coordinator, begun + timedelta(hours=1))
         tell(ASKING, 2, 4)
         made = begun + timedelta(hours=2)
         _generate(own, min(N_REPORTS, len(shown)), coordinator, made)
@@ -233,8 +233,10 @@ def _probe(administrator: User, at: datetime) -> None:
         probe(endpoint_named(SIMULATED), WRITER, actor=administrator, at=at)
 
 
-def _run(bank: QuestionBank, images: SentImages, coordinator: User, at: datetime) -> None:
-    """With all images it is the plain run, and is published; without one a variant, compared with it."""
+def run_simulated(bank: QuestionBank, images: SentImages, coordinator: User, at: datetime) -> ModelRun:
+    """With all images it is the plain run, and is published unless a leaderboard asks the bank; without one a variant,
+    compared with it.
+    """
     store_shipped(at=at)
     run = ModelRun.objects.filter(batch__bank=bank, batch__endpoint=SIMULATED, batch__images=images).first()
     if run is None:
@@ -256,8 +258,9 @@ def _run(bank: QuestionBank, images: SentImages, coordinator: User, at: datetime
         start_run(run, actor=coordinator, at=at)
         _ask(at)
     run = ModelRun.objects.get(pk=run.pk)
-    if is_plain(run):
+    if is_plain(run) and not is_for_benchmark(run):
         publish(run, actor=coordinator, at=at)
+    return run
 
 
 def _generate(bank: QuestionBank, n_exams: int, coordinator: User, at: datetime) -> None:

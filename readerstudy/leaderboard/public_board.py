@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 from django.conf import settings
+from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils import translation
 from msgspec import Struct
@@ -43,6 +44,7 @@ from readerstudy.leaderboard.kernels.board_files import (
     rows_of,
     shown,
     sums,
+    told_tasks,
     unit_words,
 )
 from readerstudy.leaderboard.kernels.release_rule import ALL
@@ -95,7 +97,8 @@ def publish(benchmark: Benchmark, folder: Path, *, actor: User | None = None, at
         for path in (part, *part.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)  # a web server of its own reads it
     facts = {"sha256": hashlib.sha256(files[SUMS]).hexdigest(), "files": len(files)}
-    record("leaderboard.published", actor=actor, at=at, subject=benchmark, facts=facts)
+    with transaction.atomic():
+        record("leaderboard.published", actor=actor, at=at, subject=benchmark, facts=facts)
     return list(files)
 
 
@@ -228,7 +231,7 @@ class PublicBoard:
         orders = {"name": ("name", "index.html"), "date": ("date", "by-date.html")}
         if _is_told(result):
             orders = {ALL: ("accuracy", "index.html"), **orders, "name": ("name", "by-name.html")}
-        for cell in _tasks(result):
+        for cell in told_tasks(result):
             orders[cell["name"]] = (cell["label"], f"by-{cell['name'].replace(':', '-')}.html")
         return orders
 
@@ -245,13 +248,13 @@ class PublicBoard:
 
     def _board(self, one: Published, root: str, order: str, sorts: Sequence[Address]) -> bytes:
         result = one.result
-        rows = rows_of(self._ordered(result, order or ALL), self.entries, self._n_notes)
+        rows = rows_of(result, self._ordered(result, order or ALL), self.entries, self._n_notes)
         context = {
             **self._about(root),
             "published": one,
             "result": result,
             "rows": rows,
-            "tasks": _tasks(result),
+            "tasks": told_tasks(result),
             "has_without_images": any(row["without_images"] for row in rows),
             "has_read": any(row["on_read"] for row in rows),
             "is_told": _is_told(result),
@@ -305,7 +308,7 @@ class PublicBoard:
             "statement": lines,
             "statement_number": submission.statement.number if submission.statement else None,
             "results": [
-                (one, *rows_of([own], self.entries, self._n_notes), cell_lines(one.result, self.due, own))
+                (one, *rows_of(one.result, [own], self.entries, self._n_notes), cell_lines(one.result, self.due, own))
                 for one, own in found
             ],
             "interval": interval_words(found[-1][0].result),
@@ -351,10 +354,6 @@ class PublicBoard:
 def _is_told(result: Mapping[str, Any]) -> bool:
     """The accuracy over all questions."""
     return any(cell["name"] == ALL and cell["is_told"] for cell in result["cells"])
-
-
-def _tasks(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [cell for cell in result["cells"] if cell["is_told"] and cell["name"].startswith("task:")]
 
 
 def _of_card(one: Published, own: Mapping[str, Any]) -> Iterator[statement.CardResult]:

@@ -19,6 +19,7 @@ SUBJECTS = (
     "api_requests",
     "bank_page",
     "ingest",
+    "leaderboard",
     "load",
     "model_calls",
     "outcomes",

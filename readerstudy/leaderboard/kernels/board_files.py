@@ -98,10 +98,19 @@ def shown(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {**told, "text": f"{told['value']:.1f}".replace("-", "\N{MINUS SIGN}"), "limits": limits}
 
 
+def told_tasks(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The columns of the table: cells of tasks that are told, in the order of the result."""
+    return [cell for cell in result["cells"] if cell["is_told"] and cell["name"].startswith("task:")]
+
+
 def rows_of(
-    entries: Iterable[Mapping[str, Any]], about: Mapping[str, Any], n_notes: Mapping[str, int]
+    result: Mapping[str, Any],
+    entries: Iterable[Mapping[str, Any]],
+    about: Mapping[str, Any],
+    n_notes: Mapping[str, int],
 ) -> list[dict[str, Any]]:
-    """The lines of a table. ``about``: of each id what is shown of it."""
+    """The lines of the table for these entries of a result. ``about``: of each id what is shown of it."""
+    tasks = [cell["name"] for cell in told_tasks(result)]
     return [
         {
             **one,
@@ -109,7 +118,7 @@ def rows_of(
             "n_notes": n_notes.get(one["entry"], 0),
             "accuracy": shown(one["numbers"][ALL]),
             "mean": shown(one[TASK_MEAN]),
-            "tasks": [shown(told) for name, told in one["numbers"].items() if name.startswith("task:") and told],
+            "tasks": [shown(one["numbers"][name]) for name in tasks],
             "without_images": shown(one["without_images"]),
             "on_read": shown(one["on_read"]),
             "above": shown(one["above"]),
