@@ -76,7 +76,9 @@ def reasons_against(team: Team) -> list[str]:
 
 def check_not_barred(person: User, benchmark: Benchmark) -> None:
     if barred_because(person, benchmark):
-        sentence = _("%(email)s cannot be in a team of this leaderboard: they could have seen answers to it.")
+        sentence = _(
+            "%(email)s cannot be in a team of this leaderboard: they could have seen answers to its questions."
+        )
         raise LeaderboardRefused("barred", sentence % {"email": person.email}, field="email")
 
 
