@@ -24,6 +24,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.leaderboard import teams
         from readerstudy.leaderboard.benchmarks import asks_bank
+        from readerstudy.leaderboard.home import leaderboards_under_way
         from readerstudy.model_runs.planning import read_of_bank
         from readerstudy.model_runs.publishing import publish_later
         from readerstudy.models import ReaderStudy
@@ -59,7 +60,13 @@ class ReaderstudyConfig(ContributingApp):
             token_places={TokenScope.STUDY: permissions.token_places, TokenScope.TEAM: teams.token_places},
             openers={"links to results": SHARED},
             invitation_kinds={inviting.KIND: joining.READERS},
-            work=(models_of_submitter, teams.leaderboards_of_submitter, waiting_studies, studies_under_way),
+            work=(
+                models_of_submitter,
+                teams.leaderboards_of_submitter,
+                waiting_studies,
+                studies_under_way,
+                leaderboards_under_way,
+            ),
             person_tables=(data_of_reader, teams.data_of_member),
             removal_obstacles=(readings_to_end,),
             forgetting=(forget_reader, forget_named),

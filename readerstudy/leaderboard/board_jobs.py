@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, User
-from readerstudy.leaderboard.access import LeaderboardRefused
+from readerstudy.leaderboard.access import LeaderboardRefused, editions_page
 from readerstudy.models import Benchmark, EditionResult
 
 
@@ -56,7 +56,7 @@ def run_publishing(progress: Progress, params: BoardParams) -> Result:
     progress.report(0, 1)
     written = publish_here(benchmark, actor=User.objects.get(pk=params["actor"]), at=timezone.now())
     progress.report(1, 1)
-    return {"benchmark": benchmark.slug, "files": len(written)}
+    return {"page": editions_page(benchmark), "files": len(written)}
 
 
 def run_verifying(progress: Progress, params: BoardParams) -> Result:
@@ -69,4 +69,4 @@ def run_verifying(progress: Progress, params: BoardParams) -> Result:
     folder = folder_here(benchmark)
     problems = verify(benchmark, folder if folder.is_dir() else None, at=timezone.now())
     progress.report(1, 1)
-    return {"benchmark": benchmark.slug, "different": len(problems), "problems": problems}
+    return {"page": editions_page(benchmark), "different": len(problems), "problems": problems}

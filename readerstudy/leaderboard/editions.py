@@ -19,7 +19,7 @@ from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, User
 from readerstudy.enums import BenchmarkState
-from readerstudy.leaderboard.access import LeaderboardRefused
+from readerstudy.leaderboard.access import LeaderboardRefused, editions_page
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.models import BenchmarkVersion, Edition, Submission
 
@@ -150,4 +150,4 @@ def run_scoring(progress: Progress, params: EditionParams) -> Result:
     progress.report(1, 2)
     publish_here(edition.benchmark, actor=actor, at=timezone.now())
     progress.report(2, 2)
-    return {"benchmark": edition.benchmark.slug, "edition": edition.number, "result_sha256": made.result_sha256}
+    return {"page": editions_page(edition.benchmark), "edition": edition.number, "result_sha256": made.result_sha256}

@@ -158,6 +158,7 @@ def leaderboard_statement(request: AuthenticatedRequest, slug: str, public_id: s
         "benchmark": statement.team.benchmark,
         "lines": list(shown(statement.answers)),
         "may_decide": is_open and runs_leaderboards(request.user),
+        "is_own": not looks_on(request.user),
         "form": ReasonForm(),
     }
     return render(request, "readerstudy/leaderboard/statement.html", context)
