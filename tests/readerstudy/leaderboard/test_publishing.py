@@ -257,6 +257,14 @@ def test_the_folder_of_the_site_is_replaced_whole(settings: Any, tmp_path: Path)
     assert len(list(place.parent.iterdir())) == 2  # the name, and the one folder that it stands for
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_job_writes_it_in_no_transaction_of_a_page(settings: Any, tmp_path: Path) -> None:
+    settings.HOME = tmp_path
+    publish_here(make_published(40), actor=None, at=AT)
+    (noted,) = AuditEvent.objects.filter(act="leaderboard.published")
+    assert noted.facts["files"] > 10
+
+
 def test_a_page_of_fifty_entries_is_below_a_hundred_kilobytes() -> None:
     names = {f"Team {place} with a long name of its own": 2 + place for place in range(50)}
     found = files_of(make_published(shares=names), on=ON)
