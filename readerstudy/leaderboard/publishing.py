@@ -263,6 +263,7 @@ class PublicBoard:
             "sorts": sorts,
             "editions": self._editions(one, root),
             "cells": cell_lines(result, self.due),
+            "comes_next": any(cell["next"] for cell in result["cells"]),
             "commonest": shown(result["commonest"]),
             "readers": shown(result["readers"]),
             "studies": [(n, shown(study)) for n, study in enumerate((result["readers"] or {}).get("studies", ()), 1)],
