@@ -20,5 +20,8 @@ class NoteForm(PlainForm):
         label=_("Note"), max_length=LONGEST_NOTE, widget=forms.Textarea(attrs={"rows": 3}), help_text=_("Plain text.")
     )
     entry = forms.CharField(
-        label=_("About the entry"), max_length=40, required=False, help_text=_("Its id; empty: about the benchmark.")
+        label=_("About the entry"),
+        max_length=40,
+        required=False,
+        help_text=_("Its id in the table above; empty: about the whole board."),
     )

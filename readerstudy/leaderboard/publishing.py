@@ -34,14 +34,7 @@ from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure
 from readerstudy.leaderboard.kernels.board_files import CSV_COLUMNS, as_json, badge, citation, csv_rows, schema, sums
-from readerstudy.leaderboard.kernels.board_page import (
-    cell_lines,
-    interval_words,
-    rows_of,
-    shown,
-    told_tasks,
-    unit_words,
-)
+from readerstudy.leaderboard.kernels.board_page import cell_lines, interval_words, rows_of, shown, unit_words
 from readerstudy.leaderboard.kernels.release_rule import ALL
 from readerstudy.models import Benchmark, BoardNote, EditionResult, Submission, Team
 from readerstudy.predictions.kernels.records import without_hidden
@@ -248,13 +241,14 @@ class PublicBoard:
 
     def _board(self, one: Published, root: str, order: str, sorts: Sequence[Address]) -> bytes:
         result = one.result
-        rows = rows_of(result, self._ordered(result, order or ALL), self.entries, self._n_notes)
+        tasks = [cell for cell in result["cells"] if cell["is_told"] and cell["name"].startswith("task:")]
+        rows = rows_of(self._ordered(result, order or ALL), self.entries, self._n_notes, tasks)
         context = {
             **self._about(root),
             "published": one,
             "result": result,
             "rows": rows,
-            "tasks": told_tasks(result),
+            "tasks": tasks,
             "has_without_images": any(row["without_images"] for row in rows),
             "has_read": any(row["on_read"] for row in rows),
             "is_told": any(cell["name"] == ALL and cell["is_told"] for cell in result["cells"]),
@@ -269,7 +263,7 @@ class PublicBoard:
             "studies": [(n, shown(study)) for n, study in enumerate((result["readers"] or {}).get("studies", ()), 1)],
             "notes": [(note, self.entries.get(note.entry)) for note in self.notes],
             "changes": self._changes(one),
-            "address": f"editions/{one.edition}/" if root == "" else "",
+            "address": one.path if root == "" else "",
         }
         return _page("board.html", context)
 
@@ -315,7 +309,7 @@ class PublicBoard:
             "statement": lines,
             "statement_number": submission.statement.number if submission.statement else None,
             "results": [
-                (one, *rows_of(one.result, [own], self.entries, self._n_notes), cell_lines(one.result, self.due, own))
+                (one, *rows_of([own], self.entries, self._n_notes), cell_lines(one.result, self.due, own))
                 for one, own in found
             ],
             "interval": interval_words(found[-1][0].result),

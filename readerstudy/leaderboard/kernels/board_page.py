@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from readerstudy.leaderboard.kernels.board import TASK_MEAN
@@ -17,19 +17,13 @@ def shown(told: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {**told, "text": f"{told['value']:.1f}".replace("-", "\N{MINUS SIGN}"), "limits": limits}
 
 
-def told_tasks(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The columns of the table: cells of tasks that are told, in the order of the result."""
-    return [cell for cell in result["cells"] if cell["is_told"] and cell["name"].startswith("task:")]
-
-
 def rows_of(
-    result: Mapping[str, Any],
     entries: Iterable[Mapping[str, Any]],
     about: Mapping[str, Any],
     n_notes: Mapping[str, int],
+    tasks: Sequence[Mapping[str, Any]] = (),
 ) -> list[dict[str, Any]]:
-    """The lines of the table for these entries of a result. ``about``: of each id what is shown of it."""
-    tasks = [cell["name"] for cell in told_tasks(result)]
+    """The lines of a table. ``about``: of each id what is shown of it. ``tasks``: the columns, in their order."""
     return [
         {
             **one,
@@ -37,7 +31,7 @@ def rows_of(
             "n_notes": n_notes.get(one["entry"], 0),
             "accuracy": shown(one["numbers"][ALL]),
             "mean": shown(one[TASK_MEAN]),
-            "tasks": [shown(one["numbers"][name]) for name in tasks],
+            "tasks": [shown(one["numbers"][task["name"]]) for task in tasks],
             "without_images": shown(one["without_images"]),
             "on_read": shown(one["on_read"]),
             "above": shown(one["above"]),

@@ -16,13 +16,19 @@ import pytest
 import yaml
 
 from annotation.enums import Task
+from annotation.enums import QuestionState
 from annotation.exports.tables import ExportRefused
-from annotation.models import AuditEvent
+from annotation.models import AuditEvent, Question
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.publishing import files_of, folder_here, publish, publish_here
+from readerstudy.leaderboard.scoring import score_edition
+from readerstudy.leaderboard.versions import make_new_version
 from readerstudy.models import Benchmark, BoardNote, Submission, Team
 from tests.readerstudy.leaderboard.made import keys_of, make_benchmark, make_submission, make_team, wrong_at
 from tests.readerstudy.leaderboard.published import make_published, name_again, scored, team_named
+from tests.conftest import make_person
+from tests.readerstudy.leaderboard.made import make_benchmark, make_submission, make_team
+from tests.readerstudy.leaderboard.published import after, make_published, name_again, scored, team_named
 
 pytestmark = pytest.mark.django_db
 
@@ -185,6 +191,29 @@ def test_csv_json_and_citation_can_be_read() -> None:
     for name, text in found.items():
         if name.endswith(".svg"):
             assert ElementTree.fromstring(text).tag.endswith("svg")
+
+
+def test_each_task_stands_under_its_own_head() -> None:
+    benchmark = make_published(shares={f"Team {every}": every for every in (2, 3, 7, 11)})
+    found = files(benchmark)
+    (result,) = json.loads(found["board.json"])["results"]
+    tasks = [(one["name"], one["label"]) for one in result["cells"] if one["name"].startswith("task:")]
+    heads = re.findall(r'<th scope="col" class="n">([^<]+), % <small>', found["index.html"])
+    assert [one for one in heads if one in dict(map(reversed, tasks))] == [label for _name, label in tasks]
+    for entry in result["entries"]:
+        (row,) = re.findall(rf'entries/{entry["entry"]}/"(.*?)</tr>', found["index.html"], re.DOTALL)
+        numbers = re.findall(r'<td class="n">([\d.]+) <small class="ci">', row)
+        wanted = [f"{entry['numbers'][name]['value']:.1f}" for name, _label in tasks]
+        assert numbers[-len(tasks) :] == wanted
+
+
+def test_a_board_of_a_later_version_names_its_own_address() -> None:
+    benchmark = make_published()
+    Question.objects.filter(bank=benchmark.bank, number=2).update(state=QuestionState.WITHDRAWN)
+    at = after(benchmark.editions.get())
+    version = make_new_version(benchmark, "Two options are right.", actor=make_person("Cora"), at=at)
+    score_edition(benchmark.editions.get(), version, actor=None, at=at)
+    assert '<a href="editions/1/version-2/">editions/1/version-2/</a>' in files(benchmark)["index.html"]
 
 
 def test_text_of_strangers_is_text() -> None:
