@@ -293,7 +293,10 @@ class PublicBoard:
         return counts
 
     def _figure(self, one: Published) -> bytes:
-        names = {name: entry.name for name, entry in self.entries.items()}
+        names = {
+            name: f"{entry.name} (withdrawn)" if entry.withdrawn_on else entry.name
+            for name, entry in self.entries.items()
+        }
         result = {**one.result, "entries": self._ordered(one.result, ALL)}
         return rendered(lambda: board_figure(result, names), FigureForm.SVG)
 

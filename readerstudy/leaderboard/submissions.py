@@ -195,7 +195,7 @@ def _of_ids(read: ReadPredictions, found: Matching) -> list[PredictionProblem]:
         return []
     row = next(one.row for one in read.records if one.id == found.unknown[0])
     sentence = ngettext(
-        "This id names no question of the benchmark. It is the only one.",
+        "This id names no question of the benchmark. It is the only such id.",
         "This id names no question of the benchmark. It is the first of %(n)d such ids.",
         len(found.unknown),
     )
