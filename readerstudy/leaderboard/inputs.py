@@ -58,7 +58,8 @@ Answer each question with the letter of an option, and send your answers under t
 
     {{"id": "the name of the question", "pred_answer": "B"}}
 
-Nothing here tells which option is right, nor the task, category or difficulty of a question. Do not hand these files on.
+Nothing here tells which option is right, nor the task, category or difficulty of a question. Do not hand these files
+on.
 """
 
 
