@@ -210,6 +210,8 @@ class Cell(ToldCell, frozen=True):
     @property
     def told(self) -> str:
         """ "editions 2 and 4"."""
+        if not self.editions and self.n >= FEWEST:
+            return _("never: with what else is told it would tell too much")
         if not self.editions:
             return _("never: fewer than %(n)d questions") % {"n": FEWEST}
         *first, last = map(str, self.editions)
@@ -235,7 +237,7 @@ def fewer_editions(cells: Sequence[Cell], n_editions: int) -> int:
     n = cells[0].n
     if not cells[0].editions or 1 in cells[0].editions:
         return 0
-    return max(planned for planned in range(1, n_editions) if 1 in shown_in(n, planned, whole=True))
+    return max(planned for planned in range(1, n_editions) if 1 in shown_in(n, planned))
 
 
 def _cells(rows: Iterable[tuple[str, str, str]], n_editions: int) -> list[Cell]:

@@ -169,7 +169,7 @@ def gather_board(
         cells=tuple(cells_of(version)),
         edition=edition.number,
         n_editions=edition.benchmark.editions.count(),
-        without_images=_without_images(submissions, found.column_of),
+        without_images=_without_images(submissions, found.column_of, at),
         studies=tuple(_read_studies(version, found.column_of, at)),
     )
 
@@ -199,11 +199,13 @@ def _options_on(one: Submission, version: BenchmarkVersion, names: Sequence[str]
     return carried, sum(name not in of_name for name in names)
 
 
-def _without_images(submissions: Sequence[Submission], column_of: Mapping[int, int]) -> dict[str, Options]:
+def _without_images(
+    submissions: Sequence[Submission], column_of: Mapping[int, int], at: datetime
+) -> dict[str, Options]:
     """Answers of the same models without images, where they were run here."""
     found = {}
     for one in submissions:
-        run = without_images_of(one) if one.model_run_id else None
+        run = without_images_of(one, at) if one.model_run_id else None
         if run is None:
             continue
         options = np.full(len(column_of), MISSING, dtype=np.int8)
