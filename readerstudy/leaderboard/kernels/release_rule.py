@@ -76,7 +76,7 @@ def _hide_rests(last: dict[str, int], n: int, n_told: int) -> None:
 
 
 def shown_in(n: int, n_editions: int) -> tuple[int, ...]:
-    """The numbers of the editions, of so many planned, that tell all of ``n`` questions; none where they are too few."""
+    """The numbers of the editions, of so many planned, that tell all of ``n`` questions; none of too few."""
     if n < FEWEST or not n_editions:
         return ()
     n_told = max(told for told in range(1, n_editions + 1) if told == 1 or _is_safe(n, told, whole=True))
