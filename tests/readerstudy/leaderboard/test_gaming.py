@@ -8,6 +8,7 @@ Then it runs many times on simulated keys that are told like this. ``make proof`
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -15,10 +16,10 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from msgspec import Struct
-from pytest_django import Settings
 
 from annotation.models import QuestionBank
 from readerstudy.leaderboard.kernels.release_rule import MOST_GAIN, MOST_OWN_GAIN
@@ -54,8 +55,8 @@ CONTROL = 30.0  # points that exact scores give away
 
 
 @pytest.fixture
-def clock(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    settings.HOME = tmp_path
+def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
+    monkeypatch.setattr(settings, "HOME", tmp_path)
     made = Clock()
     monkeypatch.setattr(timezone, "now", made)
     return made
@@ -81,6 +82,7 @@ def over_http(attack: Attack, bank: QuestionBank, key: File, clock: Clock, *, te
         assert len({one.n_bytes for one in cheats.answered}) <= 2, "the number of the submission, in one digit or two"
         transaction.set_rollback(True)
     clock.at = before
+    shutil.rmtree(Path(settings.HOME) / "boards")
     return gain_of(file, key)
 
 
