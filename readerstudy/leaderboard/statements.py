@@ -14,9 +14,11 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.enums import TeamState
-from readerstudy.leaderboard.access import LeaderboardRefused, check_takes_submissions, teams_known_to
+from readerstudy.leaderboard.access import LeaderboardRefused, check_takes_submissions, one_line, teams_known_to
 from readerstudy.leaderboard.kernels.statement import ASKED, FORM, Problem, cleaned, problems_of
 from readerstudy.models import Benchmark, Statement, Submission, Team
+
+MOST_REASON = 1_000
 
 
 def statements_known_to(person: User, benchmark: Benchmark) -> QuerySet[Statement]:
@@ -77,10 +79,8 @@ def pass_statement(statement: Statement, *, actor: User, at: datetime) -> Statem
 @transaction.atomic
 def refuse_statement(statement: Statement, reason: str, *, actor: User, at: datetime) -> Statement:
     """It never shows, and the team reads why. Refused for one that was passed: what shows does not change."""
-    found, reason = _lock_undecided(statement, is_passed=False), " ".join(reason.split())
-    if not reason:
-        raise LeaderboardRefused("no_reason", _("Say why the statement is refused."), status=422, field="reason")
-    found.refused_because = reason
+    found = _lock_undecided(statement, is_passed=False)
+    found.refused_because = reason = one_line(reason, MOST_REASON, "reason", _("Say why the statement is refused"))
     found.save(update_fields=["refused_because"])
     record("statement.refused", actor=actor, at=at, subject=found, facts={"reason": reason})
     return found

@@ -25,10 +25,10 @@ from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import CheckedFiles, enqueue_once
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, User
-from readerstudy.leaderboard.access import LeaderboardRefused, teams_known_to
+from readerstudy.leaderboard.access import LeaderboardRefused, one_line, teams_known_to
 from readerstudy.leaderboard.benchmarks import current_version
-from readerstudy.leaderboard.statements import lock_team
-from readerstudy.leaderboard.teams import barred_because
+from readerstudy.leaderboard.statements import MOST_REASON, lock_team
+from readerstudy.leaderboard.teams import check_not_barred
 from readerstudy.models import (
     Benchmark,
     BenchmarkQuestion,
@@ -310,8 +310,7 @@ def _check_can_be_scored(submission: Submission, team: Team) -> None:
 
 def _check_nobody_is_barred(team: Team) -> None:
     for member in team.members.select_related("user"):
-        if reason := barred_because(member.user, team.benchmark):
-            raise LeaderboardRefused("barred", reason)
+        check_not_barred(member.user, team.benchmark)
 
 
 def _give_statement(submission: Submission, chosen: Statement | None) -> None:
@@ -337,10 +336,7 @@ def withdraw_submission(submission: Submission, reason: str, *, actor: User, at:
 
     Refused without a reason, and for one that is withdrawn.
     """
-    reason = " ".join(reason.split())
-    if not reason:
-        sentence = _("Say why it is withdrawn: the reason is printed.")
-        raise LeaderboardRefused("no_reason", sentence, status=422, field="reason")
+    reason = one_line(reason, MOST_REASON, "reason", _("Say why it is withdrawn, which is printed"))
     Team.objects.select_for_update(of=("self",)).get(pk=submission.team_id)
     named = submission.entries.values("edition")
     editions = list(Edition.objects.select_for_update(of=("self",)).filter(pk__in=named).order_by("number"))

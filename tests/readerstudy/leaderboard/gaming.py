@@ -104,7 +104,8 @@ class Answered(Struct, frozen=True):
     """One answer to a check: everything about it that could tell something."""
 
     report: dict[str, Any]
-    n_bytes: int
+    state: str
+    n_bytes: int  # without the name of the team
     seconds: float
 
 
@@ -152,9 +153,10 @@ class Cheats:
         self.work()
         seconds = time.perf_counter() - begun
         checked = program.get(answer["Location"])
-        self.answered.append(Answered(checked.json()["report"], len(checked.content), seconds))
+        said, n_bytes = checked.json(), len(checked.content)
+        self.answered.append(Answered(said["report"], said["state"], n_bytes - len(said["team_name"]), seconds))
         assert program.post(f"{answer['Location']}name/", {"edition": self.edition}).status_code == 200
-        found: str = checked.json()["id"]
+        found: str = said["id"]
         return found
 
     def work(self) -> None:

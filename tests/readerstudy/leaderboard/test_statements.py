@@ -72,7 +72,7 @@ def test_a_coordinator_passes_it_once(team: Team, cora: User) -> None:
 
 def test_a_refused_one_never_shows_and_says_why(team: Team, cora: User) -> None:
     made = add(team)
-    with refuses(LeaderboardRefused, "no_reason"):
+    with refuses(LeaderboardRefused, "bad_text"):
         refuse_statement(made, " ", actor=cora, at=AT)
     refuse_statement(made, "Names a patient", actor=cora, at=AT)
     made.refresh_from_db()

@@ -18,7 +18,7 @@ from annotation.enums import JobState, Role
 from annotation.jobs.running import run as run_job
 from annotation.models import AnswerKey, AuditEvent, Job, User
 from readerstudy.enums import BenchmarkState, SubmissionState, TeamState
-from readerstudy.leaderboard import submissions
+from readerstudy.leaderboard import submissions, teams
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.statements import add_statement, refuse_statement
 from readerstudy.leaderboard.submissions import (
@@ -381,8 +381,9 @@ def test_naming_needs_a_statement_that_is_not_refused(board: Benchmark, team: Te
 def test_a_team_with_a_member_who_is_barred_names_nothing(
     team: Team, edition: Edition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(submissions, "barred_because", lambda person, board: f"{person.name} reviewed its questions.")
-    with refuses(LeaderboardRefused, "barred", match="reviewed its questions"):
+    """And is not told why: the sentence for coordinators names the bank."""
+    monkeypatch.setattr(teams, "barred_because", lambda person, board: "reviewed questions of “private”")
+    with refuses(LeaderboardRefused, "barred", match="could have seen answers to its questions.$"):
         name_for_edition(make_submission(team, "A" * N), edition, actor=None, at=AT)
 
 
@@ -417,5 +418,5 @@ def test_after_publication_its_entry_and_numbers_stay(board: Benchmark, team: Te
 
 
 def test_a_withdrawal_needs_a_reason(team: Team) -> None:
-    with refuses(LeaderboardRefused, "no_reason"):
+    with refuses(LeaderboardRefused, "bad_text"):
         withdraw_submission(make_submission(team, "A" * N), "  ", actor=member(team), at=AT)
