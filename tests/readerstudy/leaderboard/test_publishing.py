@@ -15,7 +15,6 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from annotation.enums import Task
 from annotation.enums import QuestionState
 from annotation.exports.tables import ExportRefused
 from annotation.models import AuditEvent, Question
@@ -24,8 +23,6 @@ from readerstudy.leaderboard.publishing import files_of, folder_here, publish, p
 from readerstudy.leaderboard.scoring import score_edition
 from readerstudy.leaderboard.versions import make_new_version
 from readerstudy.models import Benchmark, BoardNote, Submission, Team
-from tests.readerstudy.leaderboard.made import keys_of, make_benchmark, make_submission, make_team, wrong_at
-from tests.readerstudy.leaderboard.published import make_published, name_again, scored, team_named
 from tests.conftest import make_person
 from tests.readerstudy.leaderboard.made import make_benchmark, make_submission, make_team
 from tests.readerstudy.leaderboard.published import after, make_published, name_again, scored, team_named
@@ -64,35 +61,6 @@ def test_the_folder_holds_what_it_should(tmp_path: Path) -> None:
         assert hashlib.sha256((tmp_path / "board" / name).read_bytes()).hexdigest() == digest
     with pytest.raises(ExportRefused, match="not empty"):
         publish(benchmark, tmp_path / "board", at=AT)
-
-
-def test_a_number_stands_under_the_name_of_its_task() -> None:
-    """Stored results have their names in alphabetical order, the columns that of the paper."""
-    benchmark = make_benchmark(n=320, n_editions=1)
-    tasks = benchmark.versions.get().questions.order_by("place").values_list("revision__task", flat=True)
-    answers = wrong_at(keys_of(benchmark), [place for place, task in enumerate(tasks) if task == Task.PRESENCE])
-    edition = benchmark.editions.get()
-    make_submission(make_team(benchmark), answers, edition=edition)
-    scored(edition)
-    head, body = files(benchmark)["index.html"].split("<tbody>")[:2]
-    columns = [re.sub(r"<.*?>|,.*", "", one, flags=re.S) for one in re.findall("<th scope.*?</th>", head, re.S)]
-    cells = [
-        re.sub(r"<small.*?</small>|<.*?>", "", one, flags=re.S).strip() for one in re.findall("<td.*?</td>", body, re.S)
-    ]
-    shown = dict(zip(columns[1:], cells, strict=False))
-    assert {name: shown[name] for name in ("Presence", "Negation", "Geometric information")} == {
-        "Presence": "0.0",
-        "Negation": "100.0",
-        "Geometric information": "100.0",
-    }
-
-
-@pytest.mark.django_db(transaction=True)
-def test_the_board_is_written_outside_of_a_transaction(tmp_path: Path) -> None:
-    """As jobs do; its event needs one of its own."""
-    benchmark = make_published()
-    publish(benchmark, tmp_path / "board", at=AT)
-    assert AuditEvent.objects.filter(act="leaderboard.published").count() == 1
 
 
 def test_the_same_benchmark_gives_the_same_bytes_on_any_day() -> None:
