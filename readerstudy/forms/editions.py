@@ -23,5 +23,5 @@ class NoteForm(PlainForm):
         label=_("About the entry"),
         max_length=40,
         required=False,
-        help_text=_("Its id in the table above; empty: about the whole board."),
+        help_text=_("The id of the entry; empty: about the whole board."),
     )
