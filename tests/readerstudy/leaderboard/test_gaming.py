@@ -222,7 +222,8 @@ def test_the_bounds_hold(clock: Clock) -> None:
                 over_http(ALL_ATTACKS[name], bank, key, clock, teams=20)
             if n == 300:
                 over_http(ATTACKS["random votes"], bank, key, clock, teams=20, answers="n_bytes")
-                found.append(by_times(bank, key))
+                times = by_times(bank, key)
+                assert times.holds, times.line()  # in no table: other on every machine
             transaction.set_rollback(True)
     head = "| questions | editions | teams | attack | gain in | runs | gain in points (95 %) | bound | holds |"
     table = "\n".join([head, "| --- " * 9 + "|", *(one.line() for one in found), ""])

@@ -94,7 +94,7 @@ class World:
             self.cheats.work()
         for program, letters in zip(self.cheats.programs, FILES.values(), strict=True):
             self.cheats.named(program, as_file(letters))
-            self.look()
+        self.look()
         self.cheats.score()
         self.look()
         self.board.append(read_board())
