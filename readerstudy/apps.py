@@ -25,6 +25,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.leaderboard import teams
         from readerstudy.leaderboard.benchmarks import asks_bank
         from readerstudy.leaderboard.home import leaderboards_under_way
+        from readerstudy.leaderboard.benchmarks import asks_bank, keeps_private
         from readerstudy.model_runs.planning import read_of_bank
         from readerstudy.model_runs.publishing import publish_later
         from readerstudy.models import ReaderStudy
@@ -72,6 +73,7 @@ class ReaderstudyConfig(ContributingApp):
             forgetting=(forget_reader, forget_named),
             bank_filters=(FAILED,),
             bank_uses=(lifecycle.use_of_bank, runs_on_bank, asks_bank),
+            bank_secrets=(keeps_private,),
             bank_readings=(read_of_bank,),
             question_events=(events_of_studies,),
             readers_right=(readers_right_on,),

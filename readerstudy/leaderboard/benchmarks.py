@@ -203,6 +203,13 @@ def asks_bank(bank: QuestionBank) -> str:
     return _("The leaderboard “%(name)s” is made of this bank.") % {"name": asking.name} if asking else ""
 
 
+def keeps_private(bank: QuestionBank) -> str:
+    """Why the bank cannot be marked as public; empty where no leaderboard under way asks its questions."""
+    asking = Benchmark.objects.filter(bank=bank, state=BenchmarkState.FROZEN).first()
+    sentence = _("“%(name)s” asks these questions as private ones: close that leaderboard first.")
+    return sentence % {"name": asking.name} if asking else ""
+
+
 # --- what editions tell ---------------------------------------------------------------------------
 class Cell(ToldCell, frozen=True):
     """All questions, or those of a task, a category or a difficulty."""
