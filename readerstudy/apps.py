@@ -23,9 +23,8 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.enrolment.participation import data_of_reader, forget_reader, readings_to_end
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.leaderboard import teams
-        from readerstudy.leaderboard.benchmarks import asks_bank
-        from readerstudy.leaderboard.home import leaderboards_under_way
         from readerstudy.leaderboard.benchmarks import asks_bank, keeps_private
+        from readerstudy.leaderboard.home import leaderboards_under_way
         from readerstudy.model_runs.planning import read_of_bank
         from readerstudy.model_runs.publishing import publish_later
         from readerstudy.models import ReaderStudy
