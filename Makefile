@@ -18,7 +18,7 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # A backup writes nothing into a home, not even bytecode: there may be no site.
 READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
 
-.PHONY: help setup setup-dev demo demo-reset serve test check lint format bench load proof proof-reading proof-orders proof-statistics proof-print proof-audit proof-exams proof-api proof-servers torture services backup restore lock sbom
+.PHONY: help setup setup-dev demo demo-reset serve test check lint format bench load proof proof-reading proof-orders proof-statistics proof-print proof-audit proof-exams proof-api proof-servers proof-leaderboard torture services backup restore lock sbom
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -90,8 +90,8 @@ bench: setup-dev
 load: setup-dev
 	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load
 
-## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, printed tables in LaTeX and LibreOffice, the audit log, planted faults, 20,000 requests to the API (PROOF_REQUESTS, PROOF_SEED), 57 questions to real model servers
-proof: proof-reading proof-orders proof-statistics proof-print proof-audit proof-exams proof-api proof-servers
+## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, printed tables in LaTeX and LibreOffice, the audit log, planted faults, 20,000 requests to the API (PROOF_REQUESTS, PROOF_SEED), 57 questions to real model servers, attacks on a leaderboard
+proof: proof-reading proof-orders proof-statistics proof-print proof-audit proof-exams proof-api proof-servers proof-leaderboard
 
 proof-reading: setup-dev
 	@PROOF_RUNS=$${PROOF_RUNS:-200} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/reading/test_invariants.py
@@ -121,6 +121,9 @@ proof-api: setup-dev
 
 proof-servers: setup-dev
 	@$(BIN)/python -m tests.readerstudy.model_runs.real_servers
+
+proof-leaderboard: setup-dev
+	@PROOF_BOARD=1 $(BIN)/python -m pytest -q -s -n 0 -m check tests/readerstudy/leaderboard/test_gaming.py
 
 ## make torture      kill -9 web, worker and database under 20 readers, over a line that answers 200 in place of the site, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS, TORTURE_FOREIGN)
 torture: setup-dev

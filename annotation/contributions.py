@@ -77,6 +77,7 @@ class Contributions(Struct, frozen=True, kw_only=True):
     # banks, questions, images
     bank_filters: tuple[BankFilter, ...] = ()
     bank_uses: tuple[Callable[[QuestionBank], str], ...] = ()  # why a bank cannot go; empty: it can
+    bank_secrets: tuple[Callable[[QuestionBank], str], ...] = ()  # why its questions are not public; empty: they may be
     bank_readings: tuple[Callable[[int, int], str], ...] = ()  # person, bank: the study under way in which they read
     question_events: tuple[Callable[[Question, User], Iterable[Event]], ...] = ()  # as a coordinator may know them
     difficulties: dict[str, Callable[[QuestionBank], Mapping[int, str]]] = field(default_factory=dict)  # by RatedBy

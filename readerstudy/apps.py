@@ -23,7 +23,8 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.enrolment.participation import data_of_reader, forget_reader, readings_to_end
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.leaderboard import teams
-        from readerstudy.leaderboard.benchmarks import asks_bank
+        from readerstudy.leaderboard.benchmarks import asks_bank, keeps_private
+        from readerstudy.leaderboard.home import leaderboards_under_way
         from readerstudy.model_runs.planning import read_of_bank
         from readerstudy.model_runs.publishing import publish_later
         from readerstudy.models import ReaderStudy
@@ -59,12 +60,19 @@ class ReaderstudyConfig(ContributingApp):
             token_places={TokenScope.STUDY: permissions.token_places, TokenScope.TEAM: teams.token_places},
             openers={"links to results": SHARED},
             invitation_kinds={inviting.KIND: joining.READERS},
-            work=(models_of_submitter, teams.leaderboards_of_submitter, waiting_studies, studies_under_way),
+            work=(
+                models_of_submitter,
+                teams.leaderboards_of_submitter,
+                waiting_studies,
+                studies_under_way,
+                leaderboards_under_way,
+            ),
             person_tables=(data_of_reader, teams.data_of_member),
             removal_obstacles=(readings_to_end,),
             forgetting=(forget_reader, forget_named),
             bank_filters=(FAILED,),
             bank_uses=(lifecycle.use_of_bank, runs_on_bank, asks_bank),
+            bank_secrets=(keeps_private,),
             bank_readings=(read_of_bank,),
             question_events=(events_of_studies,),
             readers_right=(readers_right_on,),

@@ -202,7 +202,7 @@ def change_terms(
     ``is_public`` None: as it is. Where it changes, open findings of twins in public banks go, of this bank and those
     that name it: they have to be sought anew.
 
-    Raises BankRefused (``archived``, ``too_long``).
+    Raises BankRefused (``archived``, ``too_long``, ``secret``).
     """
     terms = terms.replace("\r\n", "\n").replace("\r", "\n").strip()
     if len(terms) > LONGEST_TERMS:
@@ -222,11 +222,19 @@ def change_terms(
             "is_public": wanted[2],
         }
         if locked.is_public != wanted[2]:
+            if wanted[2]:
+                _check_may_be_public(locked)
             _forget_twins(locked)
         locked.terms, locked.holds_quarters, locked.is_public = wanted
         locked.save(update_fields=["terms", "holds_quarters", "is_public"])
         record("bank.terms_changed", actor=actor, at=at, subject=locked, facts=facts)
     return True
+
+
+def _check_may_be_public(bank: QuestionBank) -> None:
+    for why in contributed().bank_secrets:
+        if sentence := why(bank):
+            raise BankRefused("secret", sentence, field="is_public")
 
 
 def _forget_twins(bank: QuestionBank) -> None:

@@ -94,12 +94,18 @@ class TeamForm(PlainForm):
     name = forms.CharField(label=_("Name of the team"), max_length=MOST_TEAM_NAME)
     institution = forms.CharField(label=_("Institution"), max_length=MOST_INSTITUTION)
     contact = EmailField(label=_("Contact"), help_text=_("An e-mail address."))
-    link = forms.URLField(label=_("Link"), max_length=MOST_LINK, required=False, assume_scheme="https")
+    link = forms.URLField(
+        label=_("Link"),
+        max_length=MOST_LINK,
+        required=False,
+        assume_scheme="https",
+        help_text=_("The page of the team: https://... May stay empty."),
+    )
     anonymous_until = forms.DateField(
         label=_("Anonymous until"),
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
-        help_text=_("Up to 12 months. Until then the board says “anonymous team”. May stay empty."),
+        help_text=_("Up to 12 months. Until then the board says “Anonymous entry” with a number. May stay empty."),
     )
 
     def wanted(self) -> TeamWanted:
@@ -175,5 +181,8 @@ class NoteForm(PlainForm):
         label=_("Note"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 3}), help_text=_("Plain text.")
     )
     entry = forms.CharField(
-        label=_("About the entry"), max_length=40, required=False, help_text=_("Its id; empty: about the benchmark.")
+        label=_("About the entry"),
+        max_length=40,
+        required=False,
+        help_text=_("The id of the entry; empty: about the whole board."),
     )

@@ -7,6 +7,7 @@ sends is known to its members and to them. A person who has seen a key of the ba
 from __future__ import annotations
 
 from django.db.models import QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.enums import Role
@@ -92,6 +93,11 @@ def team_of(person: User, slug: str) -> Team:
     if team is None:
         raise nothing_there()
     return team
+
+
+def editions_page(benchmark: Benchmark) -> str:
+    """Where a coordinator goes on, when an edition is due and when a job about the board is done."""
+    return reverse("leaderboard-editions", args=[benchmark.slug])
 
 
 def check_is_frozen(benchmark: Benchmark) -> None:

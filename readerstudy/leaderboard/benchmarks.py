@@ -200,6 +200,13 @@ def asks_bank(bank: QuestionBank) -> str:
     return _("The leaderboard “%(name)s” is made of this bank.") % {"name": asking.name} if asking else ""
 
 
+def keeps_private(bank: QuestionBank) -> str:
+    """Why the bank cannot be marked as public; empty where no leaderboard under way asks its questions."""
+    asking = Benchmark.objects.filter(bank=bank, state=BenchmarkState.FROZEN).first()
+    sentence = _("“%(name)s” asks these questions as private ones: close that leaderboard first.")
+    return sentence % {"name": asking.name} if asking else ""
+
+
 # --- what editions tell ---------------------------------------------------------------------------
 class PlannedCell(ToldCell, frozen=True):
     """All questions, or those of a task, a category or a difficulty."""
@@ -207,6 +214,8 @@ class PlannedCell(ToldCell, frozen=True):
     @property
     def told(self) -> str:
         """ "editions 2, 4"."""
+        if not self.editions and self.n >= FEWEST:
+            return _("never: with what else is told it would tell too much")
         if not self.editions:
             return _("never: fewer than %(n)d questions") % {"n": FEWEST}
         numbers = ", ".join(map(str, self.editions))
@@ -230,7 +239,7 @@ def fewer_editions(cells: Sequence[PlannedCell], n_editions: int) -> int:
     n = cells[0].n
     if not cells[0].editions or 1 in cells[0].editions:
         return 0
-    return max(planned for planned in range(1, n_editions) if 1 in shown_in(n, planned, whole=True))
+    return max(planned for planned in range(1, n_editions) if 1 in shown_in(n, planned))
 
 
 def _cells(rows: Iterable[tuple[str, str, str]], n_editions: int) -> list[PlannedCell]:

@@ -140,7 +140,7 @@ def gather_board(
     found = keyed_questions(rows, revisions, patients_of(bank.pk))
     names = [row[1] for row in rows]
     carried = {one.pk: _options_on(one, version, names) for one in submissions}
-    blind = [(one, without_images_of(one)) for one in submissions]
+    blind = [(one, without_images_of(one, at)) for one in submissions]
     arrays = BankArrays(
         bank=bank.name,
         slug=bank.slug,

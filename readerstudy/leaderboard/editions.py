@@ -19,7 +19,7 @@ from annotation.audit.recording import record
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, User
-from readerstudy.leaderboard.access import LeaderboardRefused, check_is_frozen
+from readerstudy.leaderboard.access import LeaderboardRefused, check_is_frozen, editions_page
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.models import Benchmark, BenchmarkVersion, Edition, EditionResult, Submission
 
@@ -164,7 +164,7 @@ def run_scoring(progress: Progress, params: EditionParams) -> Result:
     progress.report(1, 2)
     publish_here(edition.benchmark, actor=actor, at=timezone.now())
     progress.report(2, 2)
-    return {"benchmark": edition.benchmark.slug, "edition": edition.number, "result_sha256": made.result_sha256}
+    return {"page": editions_page(edition.benchmark), "edition": edition.number, "result_sha256": made.result_sha256}
 
 
 def run_publishing(progress: Progress, params: BoardParams) -> Result:
@@ -172,7 +172,7 @@ def run_publishing(progress: Progress, params: BoardParams) -> Result:
 
     benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])
     written = publish_here(benchmark, actor=User.objects.get(pk=params["actor"]), at=timezone.now())
-    return {"benchmark": benchmark.slug, "files": len(written)}
+    return {"page": editions_page(benchmark), "files": len(written)}
 
 
 def run_verifying(progress: Progress, params: BoardParams) -> Result:
@@ -183,4 +183,4 @@ def run_verifying(progress: Progress, params: BoardParams) -> Result:
     benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])
     folder = folder_here(benchmark)
     problems = verify(benchmark, folder if folder.is_dir() else None, at=timezone.now())
-    return {"benchmark": benchmark.slug, "different": len(problems), "problems": problems}
+    return {"page": editions_page(benchmark), "different": len(problems), "problems": problems}

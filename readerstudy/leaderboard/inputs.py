@@ -54,8 +54,12 @@ order of the leaderboard, its text, four options and the paths of its images; `p
 of an earlier exam of the same patient. Images are 8-bit PNG at a quarter of width and height, as models of this site
 get them; questions on one exam share them. `manifest.json` holds the SHA-256 of each file.
 
-Answer each question with the letter of an option, and send your answers under these names. Nothing here tells which
-option is right, nor the task, category or difficulty of a question. Do not hand these files on.
+Answer each question with the letter of an option, and send your answers under these names, for example as lines of
+
+    {{"id": "the name of the question", "pred_answer": "B"}}
+
+Nothing here tells which option is right, nor the task, category or difficulty of a question. Do not hand these files
+on.
 """
 
 

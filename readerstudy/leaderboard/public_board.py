@@ -263,12 +263,13 @@ class PublicBoard:
             "sorts": sorts,
             "editions": self._editions(one, root),
             "cells": cell_lines(result, self.due),
+            "comes_next": any(cell["next"] for cell in result["cells"]),
             "commonest": shown(result["commonest"]),
             "readers": shown(result["readers"]),
             "studies": [(n, shown(study)) for n, study in enumerate((result["readers"] or {}).get("studies", ()), 1)],
             "notes": [(note, self.entries.get(note.entry)) for note in self.notes],
             "changes": self._versions[one.version].changes,
-            "address": f"editions/{one.edition}/" if root == "" else "",
+            "address": one.path if root == "" else "",
         }
         return _page("board.html", context)
 
@@ -292,7 +293,10 @@ class PublicBoard:
         return Counter(note.entry for note in self.notes)
 
     def _figure(self, one: Published) -> bytes:
-        names = {name: entry.name for name, entry in self.entries.items()}
+        names = {
+            name: f"{entry.name} (withdrawn)" if entry.withdrawn_on else entry.name
+            for name, entry in self.entries.items()
+        }
         result = {**one.result, "entries": self._ordered(one.result, ALL)}
         return rendered(lambda: board_figure(result, names), FigureForm.SVG)
 

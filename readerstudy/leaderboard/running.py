@@ -84,11 +84,13 @@ def checked_run(run: ModelRun, version: BenchmarkVersion) -> Checked:
     return Checked(report | asked, letters_in(found, len(known)))
 
 
-def without_images_of(submission: Submission) -> ModelRun | None:
-    """The newest complete run of the same model on the same bank without images; None where it has none."""
+def without_images_of(submission: Submission, at: datetime) -> ModelRun | None:
+    """The newest run of the same model on the same bank without images that was complete then; None where it has none.
+    None through an endpoint of the team, too: what that answers would be a second file of the team.
+    """
     run = submission.model_run
-    if run is None or run.batch.images == SentImages.NONE:
+    if run is None or submission.way != SubmissionWay.HERE or run.batch.images == SentImages.NONE:
         return None
     runs = ModelRun.objects.filter(entry=run.entry_id, study=None, batch__bank=run.batch.bank_id)
-    runs = runs.filter(batch__images=SentImages.NONE, batch__state=BatchState.COMPLETE)
+    runs = runs.filter(batch__images=SentImages.NONE, batch__state=BatchState.COMPLETE, batch__finished_at__lte=at)
     return runs.select_related("batch__prompt", "entry").order_by("-batch").first()

@@ -29,7 +29,7 @@ from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, one_
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.leaderboard.editions import is_over
 from readerstudy.leaderboard.statements import lock_team
-from readerstudy.leaderboard.teams import reasons_against
+from readerstudy.leaderboard.teams import check_not_barred
 from readerstudy.models import (
     Benchmark,
     BenchmarkQuestion,
@@ -190,7 +190,7 @@ def _of_ids(read: ReadPredictions, found: Matching) -> list[PredictionProblem]:
         return []
     row = next(one.row for one in read.records if one.id == found.unknown[0])
     sentence = ngettext(
-        "This id names no question of the benchmark. It is the only one.",
+        "This id names no question of the benchmark. It is the only such id.",
         "This id names no question of the benchmark. It is the first of %(n)d such ids.",
         len(found.unknown),
     )
@@ -274,8 +274,8 @@ def name_for_edition(
         sentence = _("Edition %(n)d took submissions until %(day)s (UTC). Name it for a later edition.")
         raise LeaderboardRefused("past", sentence % {"n": edition.number, "day": edition.due_on})
     _check_can_be_scored(submission, team)
-    if reasons := reasons_against(team):
-        raise LeaderboardRefused("barred", " ".join(reasons))
+    for member in team.members.all():
+        check_not_barred(member.user, team.benchmark)
     _give_statement(submission, statement)
     before = EditionEntry.objects.filter(edition=edition, team=team).select_related("submission").first()
     if before is not None and before.submission_id == submission.pk:
@@ -326,7 +326,7 @@ def withdraw_submission(submission: Submission, reason: str, *, actor: User, at:
 
     Refused without a reason, and for one that is withdrawn.
     """
-    reason = one_line(reason, MOST_REASON, "reason", _("Say why it is withdrawn: the reason is printed"))
+    reason = one_line(reason, MOST_REASON, "reason", _("Say why it is withdrawn, which is printed"))
     Team.objects.select_for_update(of=("self",)).get(pk=submission.team_id)
     named = submission.entries.values("edition")
     editions = list(Edition.objects.select_for_update(of=("self",)).filter(pk__in=named).order_by("number"))
@@ -359,4 +359,4 @@ def steps_of(submission: Submission) -> list[tuple[datetime, str]]:
         number = {"n": entry.edition.number}
         found.append((entry.named_at, _("named for edition %(n)d") % number))
         found.append((entry.edition.published_at, _("published in edition %(n)d") % number))
-    return sorted((at, label) for at, label in found if at)
+    return sorted(((at, label) for at, label in found if at), key=lambda step: step[0])

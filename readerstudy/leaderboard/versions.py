@@ -28,9 +28,9 @@ class Changed(Word):
     """What became of a question. The value is what everybody reads: it tells no key."""
 
     VOIDED = "voided", gettext_lazy("voided")
-    WORDING = "wording", gettext_lazy("another wording")
+    WORDING = "another wording", gettext_lazy("another wording")
     KEY = "key corrected", gettext_lazy("key corrected")
-    GROUP = "group", gettext_lazy("counted in another group")
+    GROUP = "counted in another group", gettext_lazy("counted in another group")
 
 
 class ChangedQuestion(Struct, frozen=True):

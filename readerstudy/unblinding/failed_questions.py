@@ -1,7 +1,7 @@
 """Questions that models failed, as a filter of the bank.
 
 Counted are the main runs of listed models: on studies whose results were seen, and on the bank for questions that no
-study keeps secret. The counts are kept, and made anew when any of that has changed since.
+study keeps secret and no leaderboard asks. The counts are kept, and made anew when any of that has changed since.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from annotation.questionbank.listing import MOST_LISTED
 from annotation.review.onlookers import questions_hidden_from
 from readerstudy.enums import Block, EntryState
 from readerstudy.models import Enrolment, FailureCount, FailureCounts, Prediction, PredictionRun, ReaderStudy, StudyCase
+from readerstudy.predictions.entries import benchmarked_banks
 from readerstudy.unblinding.looks import OVER, with_seen_results
 
 MOST = 8  # models that can be asked for by number
@@ -48,7 +49,7 @@ def _inputs_of(bank: QuestionBank) -> _Inputs:
     seen = with_seen_results(studies)
     runs = PredictionRun.objects.filter(
         Q(study=None) | Q(study__in=seen), bank=bank, is_named=True, withdrawn_at=None, entry__state=EntryState.LISTED
-    )
+    ).exclude(study=None, bank__in=benchmarked_banks())
     hiding = studies.filter(frozen_at__isnull=False).exclude(pk__in=seen.values("pk"))
     rows = (
         runs.order_by()

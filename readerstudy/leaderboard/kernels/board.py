@@ -23,7 +23,7 @@ from annotation.statistics.kernels.ranking import rank_bands, ranked_pairs
 from readerstudy.analysis.kernels.arrays import TASKS
 from readerstudy.analysis.kernels.result import LETTERS, N_OPTIONS
 from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, BankArrays
-from readerstudy.leaderboard.kernels.release_rule import ALL, FEWEST, ToldCell
+from readerstudy.leaderboard.kernels.release_rule import ALL, FEWEST, ToldCell, may_be_told
 
 FORMAT = "board-1"
 RULE = "score-1"  # change the name when the same answers would give other numbers
@@ -135,8 +135,10 @@ class _Scoring:
         numbers |= {name: self.share(correct[kept], cluster[kept]) for name, kept in self.kept.items()}
         present, task = np.unique(self.arrays.task, return_inverse=True)
         mean = accuracy_task_mean(correct, task, len(present)) if self.is_mean_told else None
-        n_rest = int((~self.read).sum())  # which can be had by taking the others from all
-        is_last = self.board.edition == self.board.n_editions and (n_rest == 0 or n_rest >= FEWEST)
+        n_read, n_rest = int(self.read.sum()), int((~self.read).sum())  # the rest can be had by taking these from all
+        n_told = max((len(cell.editions) for cell in self.board.cells if cell.name == ALL), default=0)
+        is_last = self.board.edition == self.board.n_editions and may_be_told(n_read, n_told)
+        is_last = is_last and (n_rest == 0 or may_be_told(n_rest, n_told))
         options = self.board.without_images.get(entrant.name) if ALL in self.told else None
         blind = None if options is None else np.asarray(options == self.arrays.key, dtype=np.int8)
         return {
@@ -149,7 +151,7 @@ class _Scoring:
             "band": None,
             "above": None,
             "without_images": None if blind is None else self.share(blind, cluster),
-            "on_read": self.share(correct[self.read], cluster[self.read]) if is_last and self.read.any() else None,
+            "on_read": self.share(correct[self.read], cluster[self.read]) if is_last else None,
         }
 
     def commonest(self) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 What is told of a file is how often it is right in a cell (all questions, a task, a category, a difficulty). Who sends
 files of guesses learns a little about the keys from each number, and answers better the next time without knowing
 anything: the gain is the accuracy of such a file on the benchmark minus that on fresh questions. It is simulated, for a
-cell of ``n`` questions that is told in so many editions, for one team and for twenty that share what they learn. A cell
-is told in as many of the planned editions as keep the gain at ``MOST_GAIN``, the last of them always.
+cell of ``n`` questions that is told in so many editions, for one team and for twenty that share what they learn. All
+questions are told in as many of the planned editions as keep the gain at ``MOST_GAIN``, the last of them always.
 
 The attack: in each edition every team names a file. The first ones are guesses; each number that comes back adds its
 distance from chance to the options that the file chose; in the last edition the option with the highest sum is answered
@@ -47,41 +47,43 @@ class ToldCell(Struct, frozen=True):
 def editions_telling(sizes: Mapping[str, int], n_editions: int) -> dict[str, tuple[int, ...]]:
     """By the name of each cell, the editions that tell it. ``sizes``: questions of each, those of "all" among them.
 
+    Only all questions are told before the last edition: files that differ in one cell alone learn about it from what is
+    told of all questions. The last edition tells a cell that bears as many numbers as are told of all.
+
     What is not told of a division (tasks, categories, difficulties) can be had by taking the told cells from all
-    questions. An edition that may not tell such a rest does not tell the smallest told cell of the division either.
+    questions. Where such a rest may not be told, the smallest told cell of the division is not told either.
     """
-    n, editions = sizes[ALL], range(1, n_editions + 1)
-    allowed = {name: shown_in(size, n_editions, whole=name == ALL) for name, size in sizes.items()}
-    told = {edition: {name: n for name, n in sizes.items() if edition in allowed[name]} for edition in editions}
-    for edition in editions:
-        _hide_rests(told[edition], n, edition, n_editions)
-    return {name: tuple(edition for edition in editions if name in told[edition]) for name in sizes}
+    whole = shown_in(sizes[ALL], n_editions)
+    last = {name: n for name, n in sizes.items() if name != ALL and may_be_told(n, len(whole))}
+    _hide_rests(last, sizes[ALL], len(whole))
+    return {name: whole if name == ALL else (n_editions,) if name in last else () for name in sizes}
 
 
-def _hide_rests(told: dict[str, int], n: int, edition: int, n_editions: int) -> None:
+def may_be_told(n: int, n_told: int) -> bool:
+    """Whether the last edition may tell a cell, where all questions are told in so many editions."""
+    return n >= FEWEST and n_told > 0 and _is_safe(n, n_told)
+
+
+def _hide_rests(last: dict[str, int], n: int, n_told: int) -> None:
     divisions: dict[str, list[str]] = {}
-    for name in sorted(told, key=lambda name: (-told[name], name)):
+    for name in sorted(last, key=lambda name: (-last[name], name)):
         divisions.setdefault(name.partition(":")[0], []).append(name)
-    if any(sum(told[name] for name in names) == n for names in divisions.values()):  # all questions, or all of a kind
-        for names in divisions.values():
-            while names and (rest := n - sum(told[name] for name in names)):
-                if edition in shown_in(rest, n_editions):
-                    break
-                del told[names.pop()]
+    for names in divisions.values():
+        while names and (rest := n - sum(last[name] for name in names)):
+            if may_be_told(rest, n_told):
+                break
+            del last[names.pop()]
 
 
-def shown_in(n: int, n_editions: int, *, whole: bool = False) -> tuple[int, ...]:
-    """The numbers of the editions, of so many planned, that tell a cell of ``n`` questions; none where it is too small.
-
-    ``whole``: the cell is all questions, where one team alone must gain less.
-    """
+def shown_in(n: int, n_editions: int) -> tuple[int, ...]:
+    """The numbers of the editions, of so many planned, that tell all of ``n`` questions; none of too few."""
     if n < FEWEST or not n_editions:
         return ()
-    n_told = max(told for told in range(1, n_editions + 1) if told == 1 or _is_safe(n, told, whole=whole))
+    n_told = max(told for told in range(1, n_editions + 1) if told == 1 or _is_safe(n, told, whole=True))
     return tuple(-(-n_editions * place // n_told) for place in range(1, n_told + 1))
 
 
-def _is_safe(n: int, n_told: int, *, whole: bool) -> bool:
+def _is_safe(n: int, n_told: int, *, whole: bool = False) -> bool:
     own, together = most_gain(n, 1, n_told), most_gain(n, MANY, n_told)
     return own <= (MOST_OWN_GAIN if whole else MOST_GAIN) and together <= MOST_GAIN
 

@@ -169,8 +169,8 @@ def find_prediction_form(entries: Iterable[Entry], *, is_table: bool) -> Predict
 
 NO_PLACE = "The record has no whole number, counted from 0, in doc_id or index."
 COUNTS = (
-    "The record names its question by doc_id alone, which counts from 0. Where the questions of the bank stand in that "
-    "order, choose the form “counted” (log or table that counts its questions from 0)."
+    "The record names its question by doc_id alone, which counts from 0: give it the id of its question. Where the "
+    "questions of a bank (not of a leaderboard) stand in that order, choose the form “counted”."
 )
 
 

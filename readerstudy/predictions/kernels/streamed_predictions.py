@@ -149,7 +149,7 @@ def _check_counting(form: PredictionForm, entry: Entry) -> None:
         raise unreadable(
             _(
                 "The column “index” counts from 0, the questions of a bank from 1: give each row its question’s id, or "
-                "choose the form “counted” where the questions of the bank stand in that order."
+                "choose the form “counted” where the questions of a bank (not of a leaderboard) stand in that order."
             )
         )
 

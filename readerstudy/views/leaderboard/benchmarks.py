@@ -105,7 +105,12 @@ def leaderboard(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def _told(benchmark: Benchmark) -> dict[str, Any]:
     """Which cells are told when."""
     cells, editions = planned_cells(benchmark), list(benchmark.editions.all())
-    return {"cells": cells, "editions": editions, "fewer": fewer_editions(cells, len(editions))}
+    return {
+        "cells": cells,
+        "editions": editions,
+        "fewer": fewer_editions(cells, len(editions)),
+        "public_address": f"/board/{benchmark.slug}/" if any(one.published_at for one in editions) else "",
+    }
 
 
 def _drafted(benchmark: Benchmark) -> dict[str, Any]:

@@ -101,11 +101,18 @@ def leaderboard_submission(request: AuthenticatedRequest, slug: str, public_id: 
         "editions": _editions(submission) if is_own else [],
         "statements": submission.team.statements.filter(refused_because="").order_by("-number"),
         "may_withdraw": submission.withdrawn_at is None and (is_own or runs_leaderboards(request.user)),
+        "public_address": _public_address(submission),
         "form": ReasonForm(),
     }
     part = "readerstudy/leaderboard/_submission.html"
     template = part if asks_for_part(request) else "readerstudy/leaderboard/submission.html"
     return render(request, template, context)
+
+
+def _public_address(submission: Submission) -> str:
+    """Empty before it is published."""
+    published = any(one.edition.published_at for one in submission.entries.all())
+    return f"/board/{submission.team.benchmark.slug}/entries/{submission.public_id}/" if published else ""
 
 
 def _editions(submission: Submission) -> list[Any]:
@@ -158,6 +165,7 @@ def leaderboard_statement(request: AuthenticatedRequest, slug: str, public_id: s
         "benchmark": statement.team.benchmark,
         "lines": list(shown(statement.answers)),
         "may_decide": is_open and runs_leaderboards(request.user),
+        "is_own": not looks_on(request.user),
         "form": ReasonForm(),
     }
     return render(request, "readerstudy/leaderboard/statement.html", context)

@@ -28,7 +28,7 @@ def test_the_page_of_a_person_leads_to_it(client: Client, ada: User, cora: User)
 
 def test_roles_of_the_site_count_everywhere_but_where_somebody_reads(cora: User, ada: User) -> None:
     make_bank("Chest")
-    everywhere = {"all banks": "coordinator", "all rounds": "coordinator"}
+    everywhere = dict.fromkeys(("all banks", "all rounds", "all teams of leaderboards"), "coordinator")
     assert told(cora) == {"whole site": "coordinator", **everywhere, "all studies": "coordinator"}
     enrol(make_study("Trial"), cora)
     assert told(cora) == {
@@ -78,7 +78,7 @@ def test_it_asks_as_few_questions_for_many_places(
         Membership.objects.create(user=stan, role=Role.COORDINATOR, round=review_round, granted_at=noon)
 
     give(0)
-    address, n_queries = f"/site/permissions/{stan.pk}/", 11
+    address, n_queries = f"/site/permissions/{stan.pk}/", 12
     with django_assert_num_queries(n_queries):
         client.get(address)
     for number in range(1, 4):

@@ -213,7 +213,7 @@ def test_the_page_says_which_edition_tells_what(cora: User) -> None:
     told = page(cora, "/leaderboards/private-test/")
     assert "edition 2" in told
     assert current_version(board).protocol_sha256[:16] in told
-    advice = "Plan at most 1 to have it told each time."
+    advice = "plan at most this many editions: 1, or ask more questions."
     assert advice not in told, "it is too late for advice"
     draft = make_draft(make_whole(40, name="Second"), name="Draft")
     assert advice in page(cora, "/leaderboards/draft/")

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, transaction
 
 from annotation.enums import ImageState, QuestionState
 from annotation.models import AnswerKey, AuditEvent, BankImport, Image, Job, Question, QuestionBank, User
-from annotation.questionbank.bank_life import check_unused
+from annotation.questionbank.bank_life import change_terms, check_unused
 from annotation.questionbank.kernels.entries import BankRefused
 from readerstudy.comparison.comparison_job import ask_for_comparison
 from readerstudy.design.creating import create_study
@@ -39,7 +39,9 @@ from readerstudy.predictions.listing import Target, open_submissions
 from readerstudy.triggers import add_board_triggers
 from tests.readerstudy.design.made import plan_for
 from tests.readerstudy.leaderboard.drafts import DATES, NOW, make_draft, make_public, make_whole, wanted
+from tests.readerstudy.leaderboard.made import make_benchmark
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -325,3 +327,13 @@ def test_small_cells_are_never_told_and_fewer_editions_are_advised() -> None:
     assert {one.told for one in cells if one.n < 30} == {"never: fewer than 30 questions"}
     assert fewer_editions(cells, 2) == 1
     assert fewer_editions(planned_cells(make_draft(draft.bank, editions=DATES[:1])), 1) == 0
+
+
+def test_a_bank_is_not_marked_as_public_while_its_leaderboard_goes_on() -> None:
+    board = make_benchmark(n=4)
+    marked: dict[str, Any] = {"terms": "", "holds_quarters": False, "is_public": True, "actor": None, "at": NOW}
+    with refuses(BankRefused, "secret", match="close that leaderboard first"):
+        change_terms(board.bank, **marked)
+    board.state = BenchmarkState.CLOSED
+    board.save()
+    assert change_terms(board.bank, **marked)

@@ -80,7 +80,7 @@ def test_the_same_model_without_images(monkeypatch: pytest.MonkeyPatch, settings
     run = planned(Target(study.bank))
     answer(run, lambda call: "B" if call.number % 4 else "none of these")
     end(run)
-    monkeypatch.setattr(edition_scoring, "without_images_of", lambda submission: run)
+    monkeypatch.setattr(edition_scoring, "without_images_of", lambda submission, at: run)
     benchmark = make_benchmark(study.bank, n_editions=1)
     make_submission(make_team(benchmark), keys_of(benchmark), edition=benchmark.editions.get())
     Submission.objects.update(way="here", model_run=run)

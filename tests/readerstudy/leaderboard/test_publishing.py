@@ -15,14 +15,17 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from annotation.enums import Task
+from annotation.enums import QuestionState, Task
 from annotation.exports.tables import ExportRefused
-from annotation.models import AuditEvent
+from annotation.models import AuditEvent, Question
 from readerstudy.leaderboard.access import LeaderboardRefused
+from readerstudy.leaderboard.edition_scoring import score_edition
 from readerstudy.leaderboard.public_board import files_of, folder_here, publish, publish_here
+from readerstudy.leaderboard.versions import make_new_version
 from readerstudy.models import Benchmark, BoardNote, Submission, Team
+from tests.conftest import make_person
 from tests.readerstudy.leaderboard.made import keys_of, make_benchmark, make_submission, make_team, wrong_at
-from tests.readerstudy.leaderboard.published import make_published, name_again, scored, team_named
+from tests.readerstudy.leaderboard.published import after, make_published, name_again, scored, team_named
 
 pytestmark = pytest.mark.django_db
 
@@ -187,6 +190,30 @@ def test_csv_json_and_citation_can_be_read() -> None:
             assert ElementTree.fromstring(text).tag.endswith("svg")
 
 
+def test_each_task_stands_under_its_own_head() -> None:
+    benchmark = make_published(shares={f"Team {every}": every for every in (2, 3, 7, 11)})
+    found = files(benchmark)
+    (result,) = json.loads(found["board.json"])["results"]
+    tasks = [(one["name"], one["label"]) for one in result["cells"] if one["name"].startswith("task:")]
+    heads = re.findall(r'<th scope="col" class="n">([^<]+), % <small>', found["index.html"])
+    labels = [label for _name, label in tasks]
+    assert [one for one in heads if one in labels] == labels
+    for entry in result["entries"]:
+        (row,) = re.findall(rf'entries/{entry["entry"]}/"(.*?)</tr>', found["index.html"], re.DOTALL)
+        numbers = re.findall(r'<td class="n">([\d.]+) <small class="ci">', row)
+        wanted = [f"{entry['numbers'][name]['value']:.1f}" for name, _label in tasks]
+        assert numbers[-len(tasks) :] == wanted
+
+
+def test_a_board_of_a_later_version_names_its_own_address() -> None:
+    benchmark = make_published()
+    Question.objects.filter(bank=benchmark.bank, number=2).update(state=QuestionState.WITHDRAWN)
+    at = after(benchmark.editions.get())
+    version = make_new_version(benchmark, "Two options are right.", actor=make_person("Cora"), at=at)
+    score_edition(benchmark.editions.get(), version, actor=None, at=at)
+    assert '<a href="editions/1/version-2/">editions/1/version-2/</a>' in files(benchmark)["index.html"]
+
+
 def test_text_of_strangers_is_text() -> None:
     benchmark = make_benchmark(n=300, n_editions=1)
     evil = "<script>alert(1)</script>"
@@ -255,6 +282,14 @@ def test_the_folder_of_the_site_is_replaced_whole(settings: Any, tmp_path: Path)
     assert b"disputed" in (place / "index.html").read_bytes()
     assert (place / "index.html").read_bytes() != first
     assert len(list(place.parent.iterdir())) == 2  # the name, and the one folder that it stands for
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_job_writes_it_in_no_transaction_of_a_page(settings: Any, tmp_path: Path) -> None:
+    settings.HOME = tmp_path
+    publish_here(make_published(40), actor=None, at=AT)
+    (noted,) = AuditEvent.objects.filter(act="leaderboard.published")
+    assert noted.facts["files"] > 10
 
 
 def test_a_page_of_fifty_entries_is_below_a_hundred_kilobytes() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import CallOutcome, SentImages
-from annotation.models import Job, ModelCall, Revision
+from annotation.models import CallBatch, Job, ModelCall, Revision
 from readerstudy.comparison.comparison_job import banks_compared
 from readerstudy.comparison.variants import family_of
 from readerstudy.enums import BenchmarkState, SubmissionState, SubmissionWay
@@ -31,6 +31,7 @@ from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
+BEFORE, AFTER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2999, 1, 1, tzinfo=UTC)
 N = 5
 
 
@@ -61,6 +62,7 @@ def complete(board: Benchmark, **fields: object) -> ModelRun:
     run = planned(Target(board.bank), **fields)
     answer(run, letter, outcomes={1: CallOutcome.REJECTED, 2: CallOutcome.FAILED})
     end(run)
+    CallBatch.objects.filter(pk=run.batch_id).update(finished_at=AT)
     return run
 
 
@@ -148,11 +150,15 @@ def test_what_was_stored_before_freezing_is_not_compared_while_the_benchmark_goe
 
 def test_the_same_model_without_images(board: Benchmark, team: Team) -> None:
     made = hand_in(complete(board), team, actor=None, at=AT)
-    assert without_images_of(made) is None
+    assert without_images_of(made, AFTER) is None
     planned(Target(board.bank), images=SentImages.NONE)
-    assert without_images_of(made) is None, "not complete"
+    assert without_images_of(made, AFTER) is None, "not complete"
     text_only = complete(board, images=SentImages.NONE)
     other = complete(board, images=SentImages.NONE, name="Other", prompt=make_prompt("another"))
-    assert without_images_of(made) == text_only != other
+    assert without_images_of(made, AFTER) == text_only != other
+    assert without_images_of(made, BEFORE) is None, "what an edition was scored with is verified later"
+    made.way = SubmissionWay.TEAM_ENDPOINT
+    assert without_images_of(made, AFTER) is None, "a team's endpoint could answer with a second file"
+    made.way = SubmissionWay.HERE
     made.model_run = text_only
-    assert without_images_of(made) is None
+    assert without_images_of(made, AFTER) is None

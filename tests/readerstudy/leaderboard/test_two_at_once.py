@@ -57,9 +57,109 @@ print([entry.submission.number for entry in EditionEntry.objects.all()])
 """
 
 
+# Both act at once in five ways; each way prints what the two were told.
+RACES = (
+    MEET[: MEET.index("AT = ")]
+    + """
+from readerstudy.enums import BenchmarkState
+from readerstudy.leaderboard import benchmarks
+from readerstudy.leaderboard.editions import confirm_edition, propose_edition
+from readerstudy.leaderboard.benchmarks import freeze_benchmark
+from readerstudy.leaderboard.edition_scoring import score_edition
+from readerstudy.leaderboard.submissions import withdraw_submission
+from readerstudy.leaderboard.teams import add_member
+from readerstudy.models import Benchmark, BenchmarkVersion, EditionResult, TeamMember
+from annotation.enums import Role
+from annotation.models import Job, Revision
+from annotation.refusals import Refused
+from tests.conftest import make_person
+from tests.readerstudy.design.made import make_questions
+BEFORE, AFTER = datetime(2026, 5, 1, 12, tzinfo=UTC), datetime(2026, 6, 2, 12, tzinfo=UTC)
+cora, omar, olga = (make_person(name, Role.COORDINATOR) for name in ("cora", "omar", "olga"))
+sam = make_person("sam", Role.MODEL_SUBMITTER)
+board = make_benchmark(n=60)
+teams, edition = [make_team(board, name) for name in ("One", "Two")], board.editions.get(number=1)
+kept = [make_submission(team, "A" * 60, edition=edition) for team in teams]
+other = make_submission(teams[0], "B" * 60)
+draft = Benchmark.objects.create(name="Draft", slug="draft", contact="a", created_at=BEFORE,
+                                 bank=make_questions(30, name="Draft", pixels=False))
+draft.editions.create(number=1, due_on=edition.due_on)
+benchmarks.check_nothing_blocks = lambda benchmark, at: None
+benchmarks.questions_of = lambda benchmark: Revision.objects.in_bank(benchmark.bank).current()
+def joins(place):
+    return lambda: add_member(teams[place], sam.email, actor=cora, at=BEFORE)
+def freezes():
+    return freeze_benchmark(Benchmark.objects.get(slug="draft"), actor=cora, at=BEFORE)
+def confirms(person):
+    return lambda: confirm_edition(edition, actor=person, at=AFTER)
+ways = {
+    "joins two": (joins(0), joins(1)),
+    "freezes twice": (freezes, freezes),
+    "proposed, named": (lambda: propose_edition(edition, actor=cora, at=AFTER),
+                        lambda: name_for_edition(other, edition, actor=None, at=BEFORE)),
+    "confirmed twice": (confirms(omar), confirms(olga)),
+    "withdrawn, scored": (lambda: withdraw_submission(kept[1], "x", actor=cora, at=AFTER),
+                          lambda: score_edition(edition, board.versions.get(), actor=cora, at=AFTER)),
+}
+def said_of(act):
+    try:
+        act()
+        return "done"
+    except Refused as refusal:
+        return refusal.code
+def first(act):
+    with transaction.atomic():
+        said["first"] = said_of(act)
+        acted.set()
+        assert may_commit.wait(20)
+    connection.close()
+def second(act):
+    said["second"] = said_of(act)
+    connection.close()
+def waits():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                       " AND datname = current_database()")
+        return cursor.fetchone()[0] > 0
+for way, (act, another) in ways.items():
+    edition.refresh_from_db()
+    acted, may_commit, said = threading.Event(), threading.Event(), {}
+    one, two = threading.Thread(target=first, args=(act,)), threading.Thread(target=second, args=(another,))
+    one.start()
+    assert acted.wait(20)
+    two.start()
+    while two.is_alive() and not waits():
+        pass
+    may_commit.set()
+    one.join(20), two.join(20)
+    print(way, said["first"], said["second"], sep=": ")
+print(TeamMember.objects.filter(user=sam).count(), BenchmarkVersion.objects.filter(benchmark__slug="draft").count(),
+      Job.objects.filter(kind="score_edition").count(), EditionResult.objects.count())
+edition.refresh_from_db()
+score_edition(edition, board.versions.get(), actor=cora, at=AFTER)
+print(EditionResult.objects.get().result.count('"answers_sha256"'))
+"""
+)
+
+
 def test_the_second_waits_for_the_first(tmp_path: Path) -> None:
     """One submission with one file on the disk; and the name that came last counts."""
     server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
     with migrated_site(tmp_path / "home", server) as env:
         done = manage("shell", "-v0", "-c", MEET, env=env)
     assert done.stdout.splitlines() == ["3 3", "1 2", "3 1", "[2]"], done.stderr
+
+
+def test_two_acts_that_exclude_each_other(tmp_path: Path) -> None:
+    server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
+    with migrated_site(tmp_path / "home", server) as env:
+        done = manage("shell", "-v0", "-c", RACES, env=env)
+    assert done.stdout.splitlines() == [
+        "joins two: done: no_such_person",
+        "freezes twice: done: frozen",
+        "proposed, named: done: past",
+        "confirmed twice: done: done",
+        "withdrawn, scored: done: withdrawn",
+        "1 1 1 0",
+        "1",
+    ], done.stderr

@@ -10,11 +10,12 @@ from django.test import Client
 from annotation.enums import RoundState
 from annotation.models import Assignment, QuestionBank, ReviewRound, User
 from annotation.questionbank.filters import BankSearch
-from readerstudy.enums import StudyState
+from readerstudy.enums import BenchmarkState, StudyState
 from readerstudy.models import Enrolment, ModelEntry, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.listing import Target
 from readerstudy.unblinding.looks import may_see_results, with_seen_results
 from tests.annotation.review.cases import NOON, make_round
+from tests.readerstudy.leaderboard.made import make_benchmark
 from tests.readerstudy.predictions.made import answers, import_file, keyed_bank
 from tests.readerstudy.studies import enrol, make_study
 
@@ -129,3 +130,11 @@ def test_the_rule_of_pages_and_that_of_lists_agree(rita: User) -> None:
     listed = set(with_seen_results(ReaderStudy.objects.all()))
     assert listed == {one for one in ReaderStudy.objects.all() if one.unblinded_at and may_see_results(one)}
     assert imported in listed
+
+
+def test_while_a_leaderboard_asks_a_bank_nothing_shows_what_models_failed(bank: QuestionBank, cora: User) -> None:
+    benchmark = make_benchmark(bank)
+    assert found(bank, "1", cora) == []
+    benchmark.state = BenchmarkState.CLOSED
+    benchmark.save()
+    assert found(bank, "1", cora) == [2, 3]
