@@ -188,7 +188,7 @@ class Cheats:
         result = program.get(f"{ROOT}editions/{self.edition}/results/1/")
         shown = next(one for one in json.loads(files["board.json"])["results"] if one["edition"] == self.edition)
         assert all(shown[name] == value for name, value in result.json().items())
-        for answer in (program.get(ROOT), program.get(f"{ROOT}board/"), program.get(f"{ROOT}submissions/")):
+        for answer in (program.get(ROOT), program.get(f"{ROOT}editions/"), program.get(f"{ROOT}submissions/")):
             assert not set(DECIMAL.findall(answer.content.decode())) - {"1.0"}
 
 

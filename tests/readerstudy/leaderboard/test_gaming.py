@@ -107,7 +107,7 @@ def test_another_version_tells_no_more_than_the_first(clock: Clock) -> None:
     clock.at += timedelta(minutes=1)
     revised(cheats.benchmark, 5, key="ABCD"[(key[4] + 1) % 4])
     root = "leaderboards/private-test/"
-    assert send_json(cheats.cora, f"{root}board/new-version/", {"reason": "Review"}).status_code == 200
+    assert send_json(cheats.cora, f"{root}new-version/", {"reason": "Review"}).status_code == 200
     assert send_json(cheats.omar, f"{root}editions/1/score-again/", {}).status_code == 200
     cheats.work()
     entries = [one.public_id for one in Submission.objects.order_by("pk")]

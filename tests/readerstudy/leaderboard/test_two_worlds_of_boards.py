@@ -108,7 +108,7 @@ class World:
         for browser in self.browsers:
             for page in pages:
                 browser.get(page)
-        lists = ["leaderboards/", API, f"{API}submissions/", f"{API}statements/", f"{API}editions/", f"{API}board/"]
+        lists = ["leaderboards/", API, f"{API}submissions/", f"{API}statements/", f"{API}editions/"]
         lists += [f"{API}editions/1/", f"{API}editions/1/results/1/", *(f"{API}submissions/{one}/" for one in ids)]
         for program in (*self.cheats.programs[:2], self.onlooker):
             for address in lists:
