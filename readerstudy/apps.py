@@ -116,6 +116,6 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(editions.PUBLISH, editions.run_publishing),
                 JobHandler(editions.VERIFY, editions.run_verifying),
             ),
-            sweeps=(sweep_readings, sweep_reminders),
+            sweeps=(sweep_readings, sweep_reminders, editions.sweep_boards),
             demonstration=(add_studies, add_prompt_iterations, add_models_at_work, add_leaderboard),
         )

@@ -45,10 +45,10 @@ from readerstudy.leaderboard.benchmarks import (
     freeze_benchmark,
 )
 from readerstudy.leaderboard.edition_scoring import score_edition
-from readerstudy.leaderboard.editions import confirm_edition, propose_edition
+from readerstudy.leaderboard.editions import confirm_edition, folder_here, propose_edition
 from readerstudy.leaderboard.kernels.release_rule import FEWEST_IN_BENCHMARK
 from readerstudy.leaderboard.kernels.statement import CHOICE, QUESTIONS, UNKNOWN
-from readerstudy.leaderboard.public_board import folder_here, publish_here
+from readerstudy.leaderboard.public_board import publish_here
 from readerstudy.leaderboard.running import hand_in
 from readerstudy.leaderboard.statements import add_statement, pass_statement
 from readerstudy.leaderboard.submissions import check_file, name_for_edition, receive_submission, store_check

@@ -8,8 +8,10 @@ written and verified by jobs, too; asking for one loads no statistics.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypedDict
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -129,6 +131,11 @@ def note_edition(act: str, edition: Edition, *, actor: User | None, at: datetime
 
 
 # --- the public board -----------------------------------------------------------------------------
+def folder_here(benchmark: Benchmark) -> Path:
+    """From where the site gives it out."""
+    return Path(settings.HOME) / "boards" / benchmark.slug
+
+
 def check_has_results(benchmark: Benchmark) -> None:
     """Refused before an edition is published."""
     if not EditionResult.objects.filter(edition__benchmark=benchmark).exists():
@@ -175,9 +182,19 @@ def run_publishing(progress: Progress, params: BoardParams) -> Result:
     return {"page": editions_page(benchmark), "files": len(written)}
 
 
+def sweep_boards(at: datetime) -> int:
+    """Write the public boards that are not there, as after a backup was restored. Several workers may run it."""
+    published = Benchmark.objects.filter(editions__published_at__isnull=False).distinct()
+    missing = [one for one in published if not folder_here(one).exists()]
+    for benchmark in missing:
+        from readerstudy.leaderboard.public_board import publish_here  # draws with matplotlib, slow to load
+
+        publish_here(benchmark, actor=None, at=at)
+    return len(missing)
+
+
 def run_verifying(progress: Progress, params: BoardParams) -> Result:
     """What differs is listed in the result, as what a job could not take."""
-    from readerstudy.leaderboard.public_board import folder_here
     from readerstudy.leaderboard.verifying import verify
 
     benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from django.conf import settings
 from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils import translation
@@ -29,7 +28,7 @@ from annotation.exports.tables import Format, write_table
 from annotation.figures.kernels.forms import FigureForm
 from annotation.figures.kernels.style import rendered
 from annotation.models import User
-from readerstudy.leaderboard.editions import check_has_results
+from readerstudy.leaderboard.editions import check_has_results, folder_here
 from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure
@@ -47,7 +46,7 @@ from readerstudy.leaderboard.kernels.board_files import (
     told_tasks,
     unit_words,
 )
-from readerstudy.leaderboard.kernels.release_rule import ALL
+from readerstudy.leaderboard.kernels.release_rule import ALL, FEWEST
 from readerstudy.models import Benchmark, EditionResult, Submission
 from readerstudy.predictions.kernels.records import without_hidden
 
@@ -79,11 +78,6 @@ class Address(Struct, frozen=True):
     label: str
     href: str
     is_here: bool = False
-
-
-def folder_here(benchmark: Benchmark) -> Path:
-    """From where the site gives it out."""
-    return Path(settings.HOME) / "boards" / benchmark.slug
 
 
 def publish(benchmark: Benchmark, folder: Path, *, actor: User | None = None, at: datetime) -> list[str]:
@@ -263,6 +257,7 @@ class PublicBoard:
             "sorts": sorts,
             "editions": self._editions(one, root),
             "cells": cell_lines(result, self.due),
+            "n_small": sum(cell["n"] < FEWEST for cell in result["cells"]),
             "comes_next": any(cell["next"] for cell in result["cells"]),
             "commonest": shown(result["commonest"]),
             "readers": shown(result["readers"]),

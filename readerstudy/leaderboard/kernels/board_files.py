@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from annotation.tables.kernels.table import REAL, TEXT, WHOLE, Column
 from readerstudy.leaderboard.kernels.board import TASK_MEAN, numbers_of
-from readerstudy.leaderboard.kernels.release_rule import ALL
+from readerstudy.leaderboard.kernels.release_rule import ALL, FEWEST, kind_of
 
 CSV_COLUMNS = (
     Column("edition", WHOLE, "number of the edition"),
@@ -131,10 +131,16 @@ def rows_of(
 def cell_lines(
     result: Mapping[str, Any], due: Mapping[int, str], entry: Mapping[str, Any] | None = None
 ) -> list[dict[str, Any]]:
-    """Each cell, of one ``entry`` with its number, and with the edition and day in which it comes next."""
+    """Each cell that is not too small, of one ``entry`` with its number; the edition and day in which it comes next."""
     return [
-        {**cell, "told": shown(entry["numbers"][cell["name"]]) if entry else None, "next_on": due.get(cell["next"], "")}
+        {
+            **cell,
+            "kind": kind_of(cell["name"]),
+            "told": shown(entry["numbers"][cell["name"]]) if entry else None,
+            "next_on": due.get(cell["next"], ""),
+        }
         for cell in result["cells"]
+        if cell["n"] >= FEWEST
     ]
 
 

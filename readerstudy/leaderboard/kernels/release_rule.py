@@ -43,6 +43,15 @@ class ToldCell(Struct, frozen=True):
     n: int
     editions: tuple[int, ...]
 
+    @property
+    def kind(self) -> str:
+        return kind_of(self.name)
+
+
+def kind_of(name: str) -> str:
+    """ "task", "category" or "difficulty"; empty for all questions."""
+    return name.partition(":")[0] if ":" in name else ""
+
 
 def editions_telling(sizes: Mapping[str, int], n_editions: int) -> dict[str, tuple[int, ...]]:
     """By the name of each cell, the editions that tell it. ``sizes``: questions of each, those of "all" among them.

@@ -22,7 +22,7 @@ class Command(ActCommand):
         parser.add_argument("--folder", metavar="DIR", type=Path, help="a written board; default: that of the site")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from readerstudy.leaderboard.public_board import folder_here  # draws with matplotlib, slow to load
+        from readerstudy.leaderboard.editions import folder_here
         from readerstudy.leaderboard.verifying import verify
 
         benchmark = the_one(Benchmark.objects.select_related("bank"), options["benchmark"], "leaderboard")

@@ -18,8 +18,8 @@ from playwright.sync_api import Page, expect
 
 from annotation.enums import Role
 from annotation.models import User
+from readerstudy.leaderboard.editions import folder_here
 from readerstudy.leaderboard.kernels.statement import CHOICE, QUESTIONS
-from readerstudy.leaderboard.public_board import folder_here
 from readerstudy.models import Benchmark, Edition
 from tests.browser.journeys.conftest import Pages
 from tests.conftest import make_person

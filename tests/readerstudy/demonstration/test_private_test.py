@@ -16,7 +16,8 @@ from readerstudy.demonstration import private_test
 from readerstudy.demonstration.private_test import MEMBER, NAME, add_leaderboard
 from readerstudy.enums import SubmissionWay
 from readerstudy.leaderboard import benchmarks
-from readerstudy.leaderboard.public_board import files_of, folder_here
+from readerstudy.leaderboard.editions import folder_here
+from readerstudy.leaderboard.public_board import files_of
 from readerstudy.leaderboard.verifying import verify
 from readerstudy.models import Benchmark, EditionResult, Submission
 from tests.annotation.review.cases import NOON, make_bank, make_revisions

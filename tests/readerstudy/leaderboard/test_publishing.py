@@ -20,7 +20,8 @@ from annotation.exports.tables import ExportRefused
 from annotation.models import AuditEvent, Question
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.edition_scoring import score_edition
-from readerstudy.leaderboard.public_board import files_of, folder_here, publish, publish_here
+from readerstudy.leaderboard.editions import folder_here, sweep_boards
+from readerstudy.leaderboard.public_board import files_of, publish, publish_here
 from readerstudy.leaderboard.versions import make_new_version
 from readerstudy.models import Benchmark, BoardNote, Submission, Team
 from tests.conftest import make_person
@@ -282,6 +283,14 @@ def test_the_folder_of_the_site_is_replaced_whole(settings: Any, tmp_path: Path)
     assert b"disputed" in (place / "index.html").read_bytes()
     assert (place / "index.html").read_bytes() != first
     assert len(list(place.parent.iterdir())) == 2  # the name, and the one folder that it stands for
+
+
+def test_a_board_that_is_not_there_is_written_once(settings: Any, tmp_path: Path) -> None:
+    """As after a backup was restored, which holds no board."""
+    settings.HOME = tmp_path
+    benchmark = make_published()
+    assert [sweep_boards(AT), sweep_boards(AT)] == [1, 0]
+    assert (folder_here(benchmark) / "index.html").is_file()
 
 
 @pytest.mark.django_db(transaction=True)
