@@ -85,6 +85,7 @@ def design(page: Page) -> None:
     page.get_by_role("link", name="Go on to the arms").click()
     page.get_by_role("button", name="Store and go on to the rules").click()
     page.fill("[name=n_ready]", "6")
+    page.fill("[name=quiet_ms]", "0")  # keys are struck here before anybody could have looked
     page.fill("[name=instructions]", "Choose one option.")
     page.fill("[name=consent]", "You agree to take part.")
     page.fill("[name=contact]", "cora@example.org")

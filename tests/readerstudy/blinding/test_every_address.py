@@ -119,6 +119,7 @@ def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list
         "slug": [bank.slug],
         "number": [1, 2],
         "revision": [1],
+        "version": [1],
         "pk": people[:1],  # elsewhere it is the number of something else
         "membership": [1],
         "first": [0],
