@@ -70,7 +70,7 @@ def read_json(path: Path) -> object:
 def cell_lines(benchmark: Benchmark) -> list[str]:
     """What its planned editions tell, a line for each cell, and how many would tell all questions each time."""
     cells, n_editions = planned_cells(benchmark), benchmark.editions.count()
-    lines = [f"{one.label}: {one.told} ({one.n} questions)" for one in cells]
+    lines = [f"{one.label} (n = {one.n}): {one.told}" for one in cells]
     if most := fewer_editions(cells, n_editions):
-        lines.append(f"Plan at most {most} editions to have all questions told from the first on.")
+        lines.append(f"To have all questions told from the first on, plan at most this many editions: {most}.")
     return lines

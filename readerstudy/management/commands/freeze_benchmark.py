@@ -39,7 +39,8 @@ class Command(ActCommand):
                 f"{pool.n} of {pool.n_in_bank} questions; {twins_of(benchmark).count()} nearly stand in a public bank, "
                 f"of which {pool.n_left_out} are left out."
             )
-            self.stdout.writelines([*cell_lines(benchmark), *(f"In the way: {one}" for one in problems)])
+            for line in (*cell_lines(benchmark), *(f"In the way: {one}" for one in problems)):
+                self.stdout.write(line)
             if problems:
                 raise LeaderboardRefused("has_problems", "It cannot be frozen yet.")
             return
