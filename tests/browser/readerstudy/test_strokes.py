@@ -71,15 +71,15 @@ def test_a_stroke_that_says_nothing_answers_no_cover(device: Device, reads: Make
 
 PRESSED_TWICE = """() => new Promise((done) => {
   const second = new KeyboardEvent("keydown", { key: "2", code: "Digit2", bubbles: true });
-  const root = document.getElementById("content");
-  const seen = new MutationObserver(() => {
-    if (root.dataset.showing !== "case") return;
-    seen.disconnect();
+  const place = () => document.querySelector("#room-place b").textContent;
+  const look = () => {
+    const showing = document.getElementById("content").dataset.showing;
+    if (place() !== "2" || showing !== "case") return requestAnimationFrame(look);
     document.dispatchEvent(second);
     done();
-  });
-  seen.observe(root, { attributes: true });
+  };
   document.getElementById("case-go").click();
+  look();
 })"""
 
 
