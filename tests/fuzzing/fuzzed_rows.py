@@ -26,6 +26,7 @@ def fill() -> dict[str, Any]:
     from annotation.models import ReviewRound, Revision
     from annotation.quality.checking import check_revisions
     from annotation.review.samples import draw_sample
+    from readerstudy.models import Team
     from readerstudy.predictions.listing import open_submissions
     from tests.browser.pages.furnishing import furnish
 
@@ -36,6 +37,7 @@ def fill() -> dict[str, Any]:
     draw_sample(elsewhere, name="Elsewhere", per_thousand=1000, actor=cora, at=now)
     check_revisions(bank, Revision.objects.filter(bank=bank), actor=cora, at=now)
     places = {bank.slug, elsewhere.slug, *ReviewRound.objects.values_list("slug", flat=True), "room", "openstudy", ""}
+    places |= set(Team.objects.values_list("public_id", flat=True))
     ways = {**_tokens([*place.people.values()], places), "coordinator, session": _session(cora), "nobody": {}}
     return {"ways_in": ways, "names": _names(), "values": _values()}
 
@@ -86,6 +88,7 @@ def _names() -> dict[str, list[Any]]:
         PromptVersion,
         QuestionBank,
         QuestionComment,
+        Release,
         Rendition,
         ReviewForm,
         ReviewRound,
@@ -98,11 +101,15 @@ def _names() -> dict[str, list[Any]]:
     from readerstudy.models import (
         Analysis,
         AnalysisReport,
+        Benchmark,
         Enrolment,
         ModelEntry,
         PredictionRun,
         ReaderStudy,
         ResultsLink,
+        Statement,
+        Submission,
+        Team,
     )
     from readerstudy.predictions.entries import UPLOADS
 
@@ -142,6 +149,13 @@ def _names() -> dict[str, list[Any]]:
         "model-runs": of(CallBatch),
         "prediction-runs": of(PredictionRun),
         "prediction-imports": of(Upload, purpose=UPLOADS),
+        "releases": of(Release),
+        "leaderboards": of(Benchmark, "slug"),
+        "teams": of(Team),
+        "statements": of(Statement),
+        "submissions": of(Submission),
+        "editions": [1, 2],
+        "results": [1],
         "figures": ["accuracy", "kappa"],
         "width": ["one", "two"],
         "tables": list(StudyTable),
