@@ -100,7 +100,7 @@ def publish_here(benchmark: Benchmark, *, actor: User | None, at: datetime) -> l
     """As the folder that the site gives out: whoever reads it meets the old one or the new one, whole."""
     place = folder_here(benchmark)
     place.parent.mkdir(exist_ok=True)
-    before = sorted(place.parent.glob(f".{benchmark.slug}-2*"))
+    before = sorted(place.parent.glob(f".{benchmark.slug}-{'[0-9]' * 20}"))  # not those of “NAME-2”
     fresh, link = (place.with_name(f".{benchmark.slug}-{at:{form}}") for form in ("%Y%m%d%H%M%S%f", "l%f"))
     written = publish(benchmark, fresh, actor=actor, at=at)
     link.symlink_to(fresh.name)

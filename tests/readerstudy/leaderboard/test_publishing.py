@@ -285,6 +285,16 @@ def test_the_folder_of_the_site_is_replaced_whole(settings: Any, tmp_path: Path)
     assert len(list(place.parent.iterdir())) == 2  # the name, and the one folder that it stands for
 
 
+def test_a_board_leaves_that_of_a_namesake_alone(settings: Any, tmp_path: Path) -> None:
+    """Of two leaderboards with one name the second has a number at the end of its address."""
+    settings.HOME = tmp_path
+    benchmark = make_published()
+    namesake = folder_here(benchmark).with_name(f".{benchmark.slug}-2-20260602120000000000")
+    namesake.mkdir(parents=True)
+    publish_here(benchmark, actor=None, at=AT)
+    assert namesake.is_dir()
+
+
 def test_a_board_that_is_not_there_is_written_once(settings: Any, tmp_path: Path) -> None:
     """As after a backup was restored, which holds no board."""
     settings.HOME = tmp_path
