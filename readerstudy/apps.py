@@ -24,7 +24,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.leaderboard import teams
         from readerstudy.leaderboard.benchmarks import asks_bank, keeps_private
-        from readerstudy.leaderboard.home import leaderboards_under_way
+        from readerstudy.leaderboard.home import leaderboards_of_submitter, leaderboards_under_way
         from readerstudy.model_runs.planning import read_of_bank
         from readerstudy.model_runs.publishing import publish_later
         from readerstudy.models import ReaderStudy
@@ -62,7 +62,7 @@ class ReaderstudyConfig(ContributingApp):
             invitation_kinds={inviting.KIND: joining.READERS},
             work=(
                 models_of_submitter,
-                teams.leaderboards_of_submitter,
+                leaderboards_of_submitter,
                 waiting_studies,
                 studies_under_way,
                 leaderboards_under_way,

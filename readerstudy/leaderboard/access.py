@@ -100,6 +100,11 @@ def editions_page(benchmark: Benchmark) -> str:
     return reverse("leaderboard-editions", args=[benchmark.slug])
 
 
+def board_address(benchmark: Benchmark) -> str:
+    """Where everybody reads what was published: files that the site gives out by itself, rexvqa_site/boards.py."""
+    return f"/board/{benchmark.slug}/"
+
+
 def check_is_frozen(benchmark: Benchmark) -> None:
     """Refused for a draft, and once it is closed."""
     if benchmark.state != BenchmarkState.FROZEN:

@@ -43,6 +43,7 @@ from readerstudy.leaderboard.kernels.release_rule import (
 from readerstudy.leaderboard.kernels.release_rule import RULE as RELEASE
 from readerstudy.leaderboard.public_twins import decision_on, needs_comparison, questions_of, twin_numbers
 from readerstudy.models import Benchmark, BenchmarkQuestion, BenchmarkVersion, Edition
+from readerstudy.predictions.entries import leaderboard_asking
 from readerstudy.predictions.listing import close_submissions
 
 FORMAT = "leaderboard-protocol 1"
@@ -202,7 +203,7 @@ def asks_bank(bank: QuestionBank) -> str:
 
 def keeps_private(bank: QuestionBank) -> str:
     """Why the bank cannot be marked as public; empty where no leaderboard under way asks its questions."""
-    asking = Benchmark.objects.filter(bank=bank, state=BenchmarkState.FROZEN).first()
+    asking = leaderboard_asking(bank)
     sentence = _("“%(name)s” asks these questions as private ones: close that leaderboard first.")
     return sentence % {"name": asking.name} if asking else ""
 

@@ -7,6 +7,7 @@ written and verified by jobs, too; asking for one loads no statistics.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
@@ -124,6 +125,22 @@ def check_can_be_scored(edition: Edition, *, at: datetime) -> None:
     if not entries_of(edition, at).exists():
         sentence = _("No team has a submission in this edition that passed its check: there is nothing to score.")
         raise LeaderboardRefused("nothing_named", sentence)
+
+
+def can_be_scored(edition: Edition, at: datetime) -> bool:
+    return _passes(lambda: check_can_be_scored(edition, at=at))
+
+
+def may_confirm(edition: Edition, person: User, at: datetime) -> bool:
+    return _passes(lambda: check_may_confirm(edition, actor=person, at=at))
+
+
+def _passes(check: Callable[[], None]) -> bool:
+    try:
+        check()
+    except LeaderboardRefused:
+        return False
+    return True
 
 
 def note_edition(act: str, edition: Edition, *, actor: User | None, at: datetime, **facts: Any) -> None:

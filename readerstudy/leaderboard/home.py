@@ -1,4 +1,6 @@
-"""What the home page of a coordinator says of leaderboards: who waits for a word, and which edition is due."""
+"""What the home page says of leaderboards: to coordinators who waits for a word and which edition is due, to people who
+submit models where they are in a team.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.enums import Role
 from annotation.models import User
 from annotation.people.open_work import NextStep, WorkItem, WorkSection
+from annotation.site.permissions import site_roles
 from readerstudy.enums import BenchmarkState, TeamState
-from readerstudy.leaderboard.access import editions_page, runs_leaderboards
+from readerstudy.leaderboard.access import benchmarks_known_to, editions_page, runs_leaderboards
 from readerstudy.leaderboard.editions import is_over
-from readerstudy.models import Benchmark, Edition
+from readerstudy.models import Benchmark, Edition, Team
 
 _WAITING = {
     "n_teams": Count("teams", filter=Q(teams__state=TeamState.ASKED), distinct=True),
@@ -80,3 +84,19 @@ def _step_of_waiting(benchmark: Benchmark, words: str) -> NextStep | None:
         return None
     place = "leaderboard" if benchmark.n_teams else "leaderboard-submissions"  # type: ignore[attr-defined]
     return NextStep(_("Look at it"), f"“{benchmark.name}”: {words}.", reverse(place, args=[benchmark.slug]))
+
+
+def leaderboards_of_submitter(person: User, at: datetime) -> WorkSection | None:
+    """A section of the home page. None for people who do not submit models, and while there is no leaderboard."""
+    if Role.MODEL_SUBMITTER not in site_roles(person):
+        return None
+    open_now = benchmarks_known_to(person).filter(state=BenchmarkState.FROZEN)
+    teams = {one.benchmark_id: one for one in Team.objects.filter(members__user=person)}
+    items = []
+    for one in open_now:
+        team = teams.get(one.pk)
+        words, state = (team.name, team.get_state_display()) if team else (_("no team yet"), "")
+        tone = "good" if team and team.state == TeamState.APPROVED else "warn"
+        url = reverse("leaderboard-team", args=[one.slug])
+        items.append(WorkItem(name=one.name, url=url, words=words, state=state, tone=tone))
+    return WorkSection(_("Leaderboards"), items, is_own=True, url=reverse("leaderboards")) if items else None

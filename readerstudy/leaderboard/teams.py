@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
 from django.db import transaction
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
@@ -17,15 +16,13 @@ from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import BankImport, Edit, Membership, SeenKey, User
 from annotation.models.people import TokenScope
-from annotation.people.open_work import WorkItem, WorkSection
 from annotation.people.person_data import PersonFile
 from annotation.people.tokens import TokenPlace, revoke_tokens
 from annotation.site.permissions import site_roles
-from readerstudy.enums import BenchmarkState, TeamState
+from readerstudy.enums import TeamState
 from readerstudy.leaderboard.access import (
     MOST_REASON,
     LeaderboardRefused,
-    benchmarks_known_to,
     check_is_frozen,
     lock_benchmark,
     one_line,
@@ -217,22 +214,6 @@ def token_places(person: User, pk: int | None) -> Iterator[TokenPlace]:
         if is_good or pk is not None:
             name = f"{team.name}, {team.benchmark.name}"[:200]
             yield TokenPlace(TokenScope.TEAM, team.pk, name, team.public_id, roles)
-
-
-def leaderboards_of_submitter(person: User, at: datetime) -> WorkSection | None:
-    """A section of the home page. None for people who do not submit models, and while there is no leaderboard."""
-    if Role.MODEL_SUBMITTER not in site_roles(person):
-        return None
-    open_now = benchmarks_known_to(person).filter(state=BenchmarkState.FROZEN)
-    teams = {one.benchmark_id: one for one in Team.objects.filter(members__user=person)}
-    items = []
-    for one in open_now:
-        team = teams.get(one.pk)
-        words, state = (team.name, team.get_state_display()) if team else (_("no team yet"), "")
-        tone = "good" if team and team.state == TeamState.APPROVED else "warn"
-        url = reverse("leaderboard-team", args=[one.slug])
-        items.append(WorkItem(name=one.name, url=url, words=words, state=state, tone=tone))
-    return WorkSection(_("Leaderboards"), items, is_own=True, url=reverse("leaderboards")) if items else None
 
 
 def data_of_member(person: User) -> Iterator[PersonFile]:

@@ -28,8 +28,8 @@ from annotation.model_calls.request_bodies import CallContent, contents_of
 from annotation.models import CallAttempt, Job, ModelCall, User
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.kernels.estimates import N_FIRST, AskingSpeed, MadeCall, RunEstimate, estimate
-from readerstudy.model_runs.planning import check_may_run
-from readerstudy.model_runs.publishing import KIND, is_for_benchmark, is_plain, target_of_run
+from readerstudy.model_runs.planning import check_may_run, shows_results
+from readerstudy.model_runs.publishing import KIND, is_plain, target_of_run
 from readerstudy.models import ModelRun, PredictionRun
 
 MOST_SENTENCES = 3  # of an endpoint, why it refuses
@@ -264,8 +264,13 @@ class RunProgress:
         return self.state == BatchState.COMPLETE and is_free and not self.published
 
     @cached_property
+    def shows_results(self) -> bool:
+        return shows_results(self.run)
+
+    @property
     def is_for_benchmark(self) -> bool:
-        return is_for_benchmark(self.run)
+        """Of runs on a bank nothing else keeps results from being seen."""
+        return self.run.study is None and not self.shows_results
 
     @cached_property
     def _job(self) -> Job | None:

@@ -269,10 +269,14 @@ def is_benchmarked(bank_id: int) -> bool:
     return benchmarked_banks().filter(bank=bank_id).exists()
 
 
+def leaderboard_asking(bank: QuestionBank) -> Benchmark | None:
+    """The one under way."""
+    return Benchmark.objects.filter(bank=bank, state=BenchmarkState.FROZEN).first()
+
+
 def check_is_no_benchmark(bank: QuestionBank) -> None:
     """Refused while a leaderboard asks its questions: between editions nobody learns a score."""
-    asking = Benchmark.objects.filter(bank=bank, state=BenchmarkState.FROZEN).first()
-    if asking is not None:
+    if asking := leaderboard_asking(bank):
         sentence = _(
             "“%(bank)s” is asked by the leaderboard “%(name)s”: teams send their predictions there (%(page)s), and "
             "they are scored in its editions alone."

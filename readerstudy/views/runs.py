@@ -44,7 +44,7 @@ from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRun
 from readerstudy.leaderboard.access import runs_leaderboards
 from readerstudy.model_runs.asked_questions import cautions, open_call, picture_of_call, readable_calls
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
-from readerstudy.model_runs.planning import plan_run, runs_seen_by, shows_results, store_run, targets_to_run
+from readerstudy.model_runs.planning import plan_run, runs_seen_by, store_run, targets_to_run
 from readerstudy.model_runs.publishing import is_plain, target_of_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.entries import knows_scores
@@ -101,7 +101,7 @@ def _context(run: ModelRun, person: User) -> dict[str, Any]:
         "batch": run.batch,
         "found": found,
         "is_plain": is_plain(run),
-        "shows_results": shows_results(run) if run.study else not found.is_for_benchmark,  # known: no second query
+        "shows_results": found.shows_results,
         "cap_form": ModelRunCapForm(initial={"cap": run.batch.cap}),
         "estimate": estimate,
     }

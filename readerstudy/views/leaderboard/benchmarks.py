@@ -23,7 +23,14 @@ from annotation.views.site.downloads import resumable_response
 from readerstudy.acts.leaderboards import run_benchmark, taken_benchmark
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.forms.leaderboard import BenchmarkForm, NoteForm, TeamForm, TwinsForm, VersionForm
-from readerstudy.leaderboard.access import ROLES, benchmarks_known_to, known_benchmark, looks_on, runs_leaderboards
+from readerstudy.leaderboard.access import (
+    ROLES,
+    benchmarks_known_to,
+    board_address,
+    known_benchmark,
+    looks_on,
+    runs_leaderboards,
+)
 from readerstudy.leaderboard.benchmarks import (
     PACK,
     change_benchmark,
@@ -33,7 +40,7 @@ from readerstudy.leaderboard.benchmarks import (
     planned_cells,
     problems_of,
 )
-from readerstudy.leaderboard.editions import PUBLISH, SCORE, VERIFY, is_over
+from readerstudy.leaderboard.editions import PUBLISH, SCORE, VERIFY, can_be_scored, is_over, may_confirm
 from readerstudy.leaderboard.inputs import packed_inputs, take_inputs
 from readerstudy.leaderboard.public_twins import decision_on, needs_comparison, pool_of, twins_of
 from readerstudy.leaderboard.teams import ask_for_team, reasons_against, refused_team
@@ -109,7 +116,7 @@ def _told(benchmark: Benchmark) -> dict[str, Any]:
         "cells": cells,
         "editions": editions,
         "fewer": fewer_editions(cells, len(editions)),
-        "public_address": f"/board/{benchmark.slug}/" if any(one.published_at for one in editions) else "",
+        "public_address": board_address(benchmark) if any(one.published_at for one in editions) else "",
     }
 
 
@@ -202,7 +209,7 @@ def editions_context(benchmark: Benchmark, person: User) -> dict[str, Any]:
         "may_run": may_run,
         "lines": lines,
         "is_published": any(line["results"] for line in lines),
-        "public_address": f"/board/{benchmark.slug}/",
+        "public_address": board_address(benchmark),
         "publish_job": jobs_about(PUBLISH, benchmark=benchmark.pk).first(),
         "verify_job": jobs_about(VERIFY, benchmark=benchmark.pk).first(),
         "versions": versions,
@@ -224,16 +231,15 @@ def _lines(benchmark: Benchmark, person: User, at: datetime, *, newest: int) -> 
 
 def _line(one: Edition, person: User, at: datetime, newest: int, *, can_act: bool) -> dict[str, Any]:
     """``newest``: the version on which it could be scored again; 0: on none."""
-    results, named, over = one.results.all(), one.entries.all(), is_over(one, at)
-    is_open, is_proposed = can_act and one.published_at is None, one.proposed_at is not None
+    results, is_proposed = one.results.all(), one.proposed_at is not None
     job = jobs_about(SCORE, edition=one.pk).first() if is_proposed else None
     return {
         "edition": one,
-        "named": named,
+        "named": one.entries.all(),
         "results": results,
-        "is_over": over,
-        "may_propose": is_open and not is_proposed and over and bool(named),
-        "may_confirm": is_open and is_proposed and one.proposed_by_id != person.pk,
+        "is_over": is_over(one, at),
+        "may_propose": can_act and not is_proposed and can_be_scored(one, at),
+        "may_confirm": can_act and may_confirm(one, person, at),
         "may_score_again": can_act and newest > max((result.version.number for result in results), default=newest),
         "job": None if job is None or job.state == JobState.SUCCEEDED else job,
     }

@@ -21,7 +21,7 @@ from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.forms.leaderboard import StatementForm
 from readerstudy.forms.models import AnswersForm
 from readerstudy.forms.studies import ReasonForm
-from readerstudy.leaderboard.access import known_benchmark, looks_on, runs_leaderboards, team_of
+from readerstudy.leaderboard.access import board_address, known_benchmark, looks_on, runs_leaderboards, team_of
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.leaderboard.kernels.statement import model_card, shown
 from readerstudy.leaderboard.statements import add_statement, statements_known_to
@@ -112,7 +112,7 @@ def leaderboard_submission(request: AuthenticatedRequest, slug: str, public_id: 
 def _public_address(submission: Submission) -> str:
     """Empty before it is published."""
     published = any(one.edition.published_at for one in submission.entries.all())
-    return f"/board/{submission.team.benchmark.slug}/entries/{submission.public_id}/" if published else ""
+    return f"{board_address(submission.team.benchmark)}entries/{submission.public_id}/" if published else ""
 
 
 def _editions(submission: Submission) -> list[Any]:

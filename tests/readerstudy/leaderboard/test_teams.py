@@ -25,6 +25,7 @@ from annotation.people.roles import held_roles
 from annotation.people.tokens import make_token, person_of, place_named, places_of
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.leaderboard.access import LeaderboardRefused, own_team, teams_known_to
+from readerstudy.leaderboard.home import leaderboards_of_submitter
 from readerstudy.leaderboard.teams import (
     TeamWanted,
     add_member,
@@ -32,7 +33,6 @@ from readerstudy.leaderboard.teams import (
     ask_for_team,
     barred_because,
     data_of_member,
-    leaderboards_of_submitter,
     refuse_team,
     refused_team,
     remove_member,
