@@ -10,11 +10,8 @@ from tests.processes import manage, migrated_site, postgres_url
 
 pytestmark = pytest.mark.services
 
-# The first has done its act and not committed; the second goes on as far as it comes, until it waits for a lock.
 MEET = """
-import threading
 from msgspec.structs import replace
-from django.db import connection, transaction
 from annotation.outcomes.adjudicating import name_adjudicator, take_next
 from annotation.enums import Role
 from annotation.models import Question, Settlement
@@ -22,6 +19,7 @@ from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.questionbank.kernels.entries import BankRefused
 from tests.annotation.adjudication.made import make_adjudicated
 from tests.conftest import NOON, make_person
+from tests.meeting import meet
 people = [make_person(name, role) for name, role in (
     ("Cora", Role.COORDINATOR), ("Rita", Role.REVIEWER), ("Remo", Role.REVIEWER))]
 judy, jane = make_person("Judy"), make_person("Jane")
@@ -37,31 +35,8 @@ def edit(person):
         return revise(question, new, "It was unclear.", based_on=1, actor=person, at=NOON).number
     except BankRefused as refused:
         return refused.code
-def first(act):
-    with transaction.atomic():
-        said["first"] = act(judy)
-        acted.set()
-        assert may_commit.wait(20)
-    connection.close()
-def second(act):
-    said["second"] = act(jane)
-    connection.close()
-def waits():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                       " AND datname = current_database()")
-        return cursor.fetchone()[0] > 0
 for act in (take, edit):
-    acted, may_commit, said = threading.Event(), threading.Event(), {}
-    one, other = threading.Thread(target=first, args=(act,)), threading.Thread(target=second, args=(act,))
-    one.start()
-    assert acted.wait(20)
-    other.start()
-    while other.is_alive() and not waits():
-        pass
-    may_commit.set()
-    one.join(20), other.join(20)
-    print(said["first"], said["second"])
+    print(*meet(lambda: act(judy), lambda: act(jane)))
 """
 
 

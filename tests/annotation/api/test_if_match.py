@@ -93,32 +93,12 @@ print(json.dumps(found))
 """
 # The first has done its act, without If-Match, and not committed; the second waits for it before it compares.
 MEET = """
-def first(act, body):
-    with transaction.atomic():
-        said.append(asking(thing + act, body).status_code)
-        acted.set()
-        assert may_commit.wait(20)
-    connection.close()
-def second(act, body):
-    said.append(asking(thing + act, body, if_match=etag).status_code)
-    connection.close()
-def waits():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                       " AND datname = current_database()")
-        return cursor.fetchone()[0] > 0
+from tests.meeting import meet
 found = {}
 for thing in THINGS:
-    etag, acted, may_commit, said = asking(thing)["ETag"], threading.Event(), threading.Event(), []
-    one, other = (threading.Thread(target=act, args=THINGS[thing](0)) for act in (first, second))
-    one.start()
-    assert acted.wait(20)
-    other.start()
-    while other.is_alive() and not waits():
-        pass
-    may_commit.set()
-    one.join(20), other.join(20)
-    found[thing] = said
+    etag, (act, body) = asking(thing)["ETag"], THINGS[thing](0)
+    found[thing] = meet(lambda: asking(thing + act, body).status_code,
+                        lambda: asking(thing + act, body, if_match=etag).status_code)
 print(json.dumps(found))
 """
 

@@ -10,19 +10,16 @@ from tests.processes import manage, migrated_site, postgres_url
 
 pytestmark = pytest.mark.services
 
-# The first has done its act and not committed; the second goes on as far as it comes, until it waits for a lock.
 MEET = """
-import threading
-from django.db import connection, transaction
 from annotation.enums import Role
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.questionbank.bank_life import make_bank
-from annotation.refusals import Refused
 from annotation.review.rounds import create_round
 from annotation.review.samples import draw_sample
 from readerstudy.design.creating import create_study
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
+from tests.meeting import meet, said_of
 from tests.readerstudy.design.made import make_questions, plan_for
 cora, bank = make_person("Cora", Role.COORDINATOR), make_questions(8)
 by = {"actor": cora, "at": NOON}
@@ -35,34 +32,8 @@ acts = {
     "round": lambda: create_round(sample, name="One", reviewers=[], **by),
     "study": lambda: create_study(plan_for(bank, 4, name="One"), **by),
 }
-def first(act):
-    with transaction.atomic():
-        act()
-        acted.set()
-        assert may_commit.wait(20)
-    connection.close()
-def second(act):
-    try:
-        act()
-    except Refused as refused:
-        codes.append(refused.code)
-    connection.close()
-def waits():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                       " AND datname = current_database()")
-        return cursor.fetchone()[0] > 0
 for what, act in acts.items():
-    acted, may_commit, codes = threading.Event(), threading.Event(), []
-    one, other = threading.Thread(target=first, args=(act,)), threading.Thread(target=second, args=(act,))
-    one.start()
-    assert acted.wait(20)
-    other.start()
-    while other.is_alive() and not waits():
-        pass
-    may_commit.set()
-    one.join(20), other.join(20)
-    print(what, *codes)
+    print(what, meet(act, lambda: said_of(act))[1])
 """
 
 

@@ -10,14 +10,17 @@ from tests.processes import manage, migrated_site, postgres_url
 
 pytestmark = pytest.mark.services
 
-# The first has done its act and not committed; the second goes on as far as it comes, until it waits for a lock.
-MEET = """
-import threading
+SITE = """
 from datetime import UTC, datetime
-from django.db import connection, transaction
 from readerstudy.leaderboard.submissions import FILES, name_for_edition, receive_submission
 from readerstudy.models import EditionEntry, Submission
+from tests.meeting import meet, said_of
 from tests.readerstudy.leaderboard.made import answer_file, make_benchmark, make_submission, make_team
+"""
+
+TWICE = (
+    SITE
+    + """
 AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 board = make_benchmark(n=4)
 team, edition = make_team(board), board.editions.get(number=1)
@@ -27,39 +30,16 @@ def send(place):
     return receive_submission(team, [content], "a.jsonl", actor=None, at=AT).number
 def name(place):
     return name_for_edition(named[place], edition, actor=None, at=AT).submission.number
-def first(act):
-    with transaction.atomic():
-        said["first"] = act(0)
-        acted.set()
-        assert may_commit.wait(20)
-    connection.close()
-def second(act):
-    said["second"] = act(1)
-    connection.close()
-def waits():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                       " AND datname = current_database()")
-        return cursor.fetchone()[0] > 0
 for act in (send, name):
-    acted, may_commit, said = threading.Event(), threading.Event(), {}
-    one, other = threading.Thread(target=first, args=(act,)), threading.Thread(target=second, args=(act,))
-    one.start()
-    assert acted.wait(20)
-    other.start()
-    while other.is_alive() and not waits():
-        pass
-    may_commit.set()
-    one.join(20), other.join(20)
-    print(said["first"], said["second"])
+    print(*meet(lambda: act(0), lambda: act(1)))
 print(Submission.objects.count(), len(list(FILES.folder_of(named[0]).parent.iterdir())))
 print([entry.submission.number for entry in EditionEntry.objects.all()])
 """
-
+)
 
 # Both act at once in five ways; each way prints what the two were told.
 RACES = (
-    MEET[: MEET.index("AT = ")]
+    SITE
     + """
 from readerstudy.enums import BenchmarkState
 from readerstudy.leaderboard import benchmarks
@@ -71,7 +51,6 @@ from readerstudy.leaderboard.teams import add_member
 from readerstudy.models import Benchmark, BenchmarkVersion, EditionResult, TeamMember
 from annotation.enums import Role
 from annotation.models import Job, Revision
-from annotation.refusals import Refused
 from tests.conftest import make_person
 from tests.readerstudy.design.made import make_questions
 BEFORE, AFTER = datetime(2026, 5, 1, 12, tzinfo=UTC), datetime(2026, 6, 2, 12, tzinfo=UTC)
@@ -101,38 +80,9 @@ ways = {
     "withdrawn, scored": (lambda: withdraw_submission(kept[1], "x", actor=cora, at=AFTER),
                           lambda: score_edition(edition, board.versions.get(), actor=cora, at=AFTER)),
 }
-def said_of(act):
-    try:
-        act()
-        return "done"
-    except Refused as refusal:
-        return refusal.code
-def first(act):
-    with transaction.atomic():
-        said["first"] = said_of(act)
-        acted.set()
-        assert may_commit.wait(20)
-    connection.close()
-def second(act):
-    said["second"] = said_of(act)
-    connection.close()
-def waits():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                       " AND datname = current_database()")
-        return cursor.fetchone()[0] > 0
 for way, (act, another) in ways.items():
     edition.refresh_from_db()
-    acted, may_commit, said = threading.Event(), threading.Event(), {}
-    one, two = threading.Thread(target=first, args=(act,)), threading.Thread(target=second, args=(another,))
-    one.start()
-    assert acted.wait(20)
-    two.start()
-    while two.is_alive() and not waits():
-        pass
-    may_commit.set()
-    one.join(20), two.join(20)
-    print(way, said["first"], said["second"], sep=": ")
+    print(way, *meet(lambda: said_of(act), lambda: said_of(another)), sep=": ")
 print(TeamMember.objects.filter(user=sam).count(), BenchmarkVersion.objects.filter(benchmark__slug="draft").count(),
       Job.objects.filter(kind="score_edition").count(), EditionResult.objects.count())
 edition.refresh_from_db()
@@ -146,7 +96,7 @@ def test_the_second_waits_for_the_first(tmp_path: Path) -> None:
     """One submission with one file on the disk; and the name that came last counts."""
     server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
     with migrated_site(tmp_path / "home", server) as env:
-        done = manage("shell", "-v0", "-c", MEET, env=env)
+        done = manage("shell", "-v0", "-c", TWICE, env=env)
     assert done.stdout.splitlines() == ["3 3", "1 2", "3 1", "[2]"], done.stderr
 
 
