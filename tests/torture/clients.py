@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from tests.torture.ledger import GUESS, Entry, Ledger
-from tests.ways_in import cookies_of
 
 TOKEN = "load" * 8
 PATIENCE = 300.0  # seconds without an answer, after which a client gives up
@@ -29,12 +28,12 @@ class Unexpected(Exception):
 class Reader(threading.Thread):
     """One reader in one study, from the first case to the last."""
 
-    def __init__(self, port: int, slug: str, cookie: str, ledger: Ledger, seed: int) -> None:
+    def __init__(self, port: int, slug: str, cookies: str, ledger: Ledger, seed: int) -> None:
         super().__init__(daemon=True)
         self.port, self.slug, self.ledger = port, slug, ledger
         self.chance = random.Random(seed)
         self.headers = {
-            "Cookie": cookies_of(cookie, port, TOKEN),
+            "Cookie": cookies,
             "X-CSRFToken": TOKEN,
             "Accept": "application/json",
             "Content-Type": "application/x-www-form-urlencoded",

@@ -7,11 +7,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.torture.clients import PATIENCE, Reader
+from tests.torture.clients import PATIENCE, TOKEN, Reader
 from tests.torture.database import Postgres
 from tests.torture.ledger import Ledger, Verdict
 from tests.torture.line import Line
 from tests.torture.site import Site
+from tests.ways_in import cookies_of
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,10 @@ def torture(
     line = Line(site.port, foreign, seed)
     try:
         start = time.monotonic()
+        port = line.port if foreign else site.port
+        cookies = [cookies_of(session, site.port, TOKEN) for session in site.way_in["sessions"]]
         readers = [
-            Reader(line.port if foreign else site.port, site.way_in["slug"], cookie, ledger, seed * 1_000 + n)
-            for n, cookie in enumerate(site.way_in["sessions"])
+            Reader(port, site.way_in["slug"], cookie, ledger, seed * 1_000 + n) for n, cookie in enumerate(cookies)
         ]
         for reader in readers:
             reader.start()
