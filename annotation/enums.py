@@ -36,6 +36,14 @@ class Role(Word):
     DEIDENTIFIER = "deidentifier", _("de-identification")  # may see and release quarantined images
 
 
+class KeyUse(Word):
+    """Which keys that write a character are listened to beside images. Enter, Tab, Esc and arrows always are."""
+
+    ALL = "all", _("digits, letters and signs")
+    DIGITS = "digits", _("digits only; letters and signs do nothing")
+    NONE = "none", _("none: buttons, Tab, arrows and Enter only")
+
+
 class LinkState(Word):
     """What a one-time link is good for."""
 

@@ -16,7 +16,8 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Role
+from annotation.enums import KeyUse, Role
+from annotation.forms import choices_of
 from annotation.models import AccessToken, User
 from annotation.people.tokens import MOST_DAYS, USUAL_DAYS, TokenPlace, places_of
 
@@ -185,10 +186,20 @@ class ProfileForm(forms.Form):
         help_text=_("What is waiting, late, stuck or newly disputed. Nothing is sent on days without news."),
     )
 
+    keys = forms.ChoiceField(
+        label=_("Keys beside images"),
+        choices=choices_of(KeyUse),
+        required=False,
+        help_text=_("Without letters, dictated text answers nothing. Everything that they do has a button."),
+    )
+
     def __init__(self, *args: Any, coordinates: bool, **options: Any) -> None:
         super().__init__(*args, **options)
         if not coordinates:
             del self.fields["wants_digest"]
+
+    def clean_keys(self) -> str:
+        return str(self.cleaned_data["keys"] or self.initial["keys"])
 
 
 class TokenForm(forms.Form):

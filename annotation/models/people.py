@@ -18,7 +18,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 from msgspec import Struct
 
-from annotation.enums import JobState, LinkState, Role, Word
+from annotation.enums import JobState, KeyUse, LinkState, Role, Word
 from annotation.models.fields import KeptWithRound, PublicIdField, WordField, a_person_or_none
 
 
@@ -121,6 +121,7 @@ class User(AbstractBaseUser):
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC", validators=[check_time_zone])
     is_active = models.BooleanField(_("may log in"), default=True)
     wants_digest = models.BooleanField(_("daily e-mail about review rounds"), default=False)
+    keys = WordField(KeyUse, max_length=6, default=KeyUse.ALL, db_default=KeyUse.ALL.value)  # listened to beside images
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
     removed_at = models.DateTimeField(null=True, blank=True)  # on request: a pseudonym is left
 

@@ -33,7 +33,7 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import contributed
-from annotation.enums import FINAL_STATES, AssignmentState, Role
+from annotation.enums import FINAL_STATES, AssignmentState, KeyUse, Role
 from annotation.models import AccessToken, Assignment, AuditEvent, Competence, Invitation, KeptAnswer, Membership, User
 from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
@@ -194,12 +194,15 @@ def reactivate(person: User, *, actor: User, at: datetime) -> None:
 
 
 @transaction.atomic
-def change_profile(person: User, *, name: str, time_zone: str, at: datetime, wants_digest: bool = False) -> None:
+def change_profile(
+    person: User, *, name: str, time_zone: str, at: datetime, wants_digest: bool = False, keys: str = KeyUse.ALL
+) -> None:
     """What people say about themselves."""
     person.name = name
     person.time_zone = time_zone
     person.wants_digest = wants_digest
-    person.save(update_fields=["name", "time_zone", "wants_digest"])
+    person.keys = KeyUse(keys)
+    person.save(update_fields=["name", "time_zone", "wants_digest", "keys"])
     record("profile.changed", actor=person, at=at, subject=person, facts={"time_zone": time_zone})
 
 

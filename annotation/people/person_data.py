@@ -83,6 +83,7 @@ def _account(person: User) -> dict[str, Any]:
         "time_zone": person.time_zone,
         "may_log_in": person.is_active,
         "daily_email": person.wants_digest,
+        "keys": person.keys,
         "created_at": _text(person.created_at),
         "last_login": _text(person.last_login),
         "removed_at": _text(person.removed_at),

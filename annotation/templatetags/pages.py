@@ -16,11 +16,12 @@ from django.conf import settings
 from django.template import Context
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import get_template
-from django.utils.html import format_html
+from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_noop
 from django.utils.translation import gettext as _
 
+from annotation.case.kernels.keys import REVIEW_PARTS, STUDY_PARTS, Rules, key_of, listed, strokes
 from annotation.models import AuditEvent
 from annotation.site.sorted_tables import LEAST_ROWS, Sorting
 
@@ -39,6 +40,7 @@ ACTS = {
     "image.credited": gettext_noop("attribution and licence changed"),
 }
 Word = str | bool | tuple[str, ...]
+PARTS_OF_ROOM = {"review": REVIEW_PARTS, "study": STUDY_PARTS}
 Build = Callable[..., dict[str, Any]]
 
 
@@ -58,6 +60,24 @@ def _kept(language: str | None, name: str, build: Build, *words: Word) -> str:
 def kept(template_name: str) -> str:
     """Include a template that shows the same to everybody; it is rendered once for each language."""
     return kept_fragment(template_name, dict)
+
+
+@register.simple_tag
+def table_of_keys() -> SafeString:
+    """What scripts read of the keys; on every page with images."""
+    return json_script(strokes(), "keys")
+
+
+@register.simple_tag
+def key(act: str) -> SafeString:
+    """The key of an act, beside its button."""
+    return format_html("<kbd>{}</kbd>", key_of(act))
+
+
+@register.inclusion_tag("case/_keys_dialog.html")
+def keys_dialog(room: str, rules: Rules | None = None) -> dict[str, Any]:
+    """The list of keys of a room; ``rules``: of its study."""
+    return {"key_parts": listed(PARTS_OF_ROOM[room], rules)}
 
 
 @register.filter

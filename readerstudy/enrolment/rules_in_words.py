@@ -7,17 +7,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from msgspec import Struct
 
 from annotation.enums import Word
 from readerstudy.design.kernels.documents import CHANCES, Rules
 from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
 from readerstudy.enums import Information
-
-
-class Key(Struct, frozen=True):
-    keys: tuple[str, ...]
-    meaning: str
 
 
 def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -> list[str]:
@@ -34,25 +28,6 @@ def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -
         _("Your name is shown in the results to the coordinators, and in figures.") if rules.reader_names else "",
     ]
     return [sentence for sentence in sentences if sentence]
-
-
-def keys_of(rules: Rules) -> list[Key]:
-    keys = [
-        Key(("1", "2", "3", "4"), _("choose an option (A to D work as well)")),
-        Key(("Enter",), _("submit the answer; the next case follows at once")),
-    ]
-    if rules.cannot_tell:
-        keys.insert(1, Key(("0",), _("you cannot tell")))
-        keys.append(Key(("1", "2", "3", "4"), _("after “cannot tell”: your best guess (A to D work as well)")))
-    if rules.confidence:
-        keys.append(Key(tuple(str(n) for n in range(1, len(CHANCES) + 1)), _("then: how likely you are to be right")))
-    if rules.slips:
-        keys.append(Key(("M",), _("input error: you meant another option in the last case")))
-    keys.append(Key(("G",), _("report a problem with the case")))
-    if rules.may_pause:
-        keys.append(Key(("T",), _("pause, after the case or at once")))
-    keys.append(Key(("?",), _("all keys, including those of the image tools")))
-    return keys
 
 
 def _practice(rules: Rules, n_practice: int) -> list[str]:

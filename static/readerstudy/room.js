@@ -1,6 +1,6 @@
 // The reading page: keys, buttons and dialogs of a sitting.
 
-import { guardRadios, isForPage, isTyping, letterOf } from "../annotation/review/keys.js";
+import { actOf, guardRadios, isForPage, isTyping } from "../annotation/review/keys.js";
 import { fold, isFolded } from "../case/panel.js";
 import { Sitting } from "./sitting.js";
 
@@ -29,15 +29,15 @@ class Room {
     const { sitting } = this;
     const { screen, remarks, question } = sitting;
     if (!screen || !isForPage(event) || event.repeat || isTyping(event.target)) return;
-    if (event.key === "?") this.take(event, () => this.open("keys-dialog"));
-    else if (event.key === ",") this.take(event, () => fold(!isFolded()));
+    const act = actOf(event, "everywhere") ?? actOf(event, "study");
+    if (act === "keys" || act === "fold") this.take(event, () => this.start(act));
     else if (sitting.isQuiet && !remarks.isAsking && (event.key === "Enter" || question.isFor(event))) this.take(event);
     else if (event.key === "Enter") {
       const isElsewhere = event.target.closest?.("button:not(#case-go), a, summary");
       if (!isElsewhere) this.take(event, () => sitting.answers.commit());
     } else if (remarks.isAsking) {
       if (remarks.onKey(event)) this.take(event);
-    } else if (this.act(event)) this.take(event);
+    } else if (act && this.start(act)) this.take(event);
     else if (sitting.step === "reading" && !screen.isAway && question.onKey(event)) this.take(event);
   }
 
@@ -47,17 +47,13 @@ class Room {
     act?.();
   }
 
-  act(event) {
-    const acts = { m: "slip", g: "fault", t: "pause" };
-    const name = event.key === "Pause" ? "pause" : acts[letterOf(event)];
-    return Boolean(name) && this.start(name);
-  }
-
   /** What a key or a button of the page starts; false where it has nothing to do. */
   start(name) {
     const { sitting } = this;
     const { current, state } = sitting;
-    if (name === "slip") {
+    if (name === "keys") this.open("keys-dialog");
+    else if (name === "fold") fold(!isFolded());
+    else if (name === "slip") {
       const { slipOf } = sitting.answers;
       if (!slipOf || byId("room-slip").hidden) return false;
       sitting.hiding.behind(byId("slip-dialog"));

@@ -24,6 +24,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.case.kernels.keys import Part, listed
 from annotation.enums import Role
 from annotation.exports.tables import scratch_file
 from annotation.forms.account import (
@@ -163,7 +164,7 @@ def logout(request: HttpRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 def profile(request: AuthenticatedRequest) -> HttpResponse:
     person = request.user
-    fields = ("name", "time_zone", "wants_digest")
+    fields = ("name", "time_zone", "wants_digest", "keys")
     known = {field: getattr(person, field) for field in fields}
     form = ProfileForm(request.POST or None, initial=known, coordinates=coordinates_any_round(person))
     if request.method == "POST" and form.is_valid():
@@ -172,6 +173,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
         return redirect("profile")
     context: dict[str, Any] = {"form": form, "provider": settings.OIDC_PROVIDER}
     context["is_confirmed"] = not mailing.can_send() or mailing.is_confirmed(person)
+    context["key_parts"] = listed(Part)
     context["tokens"] = listed_tokens(person, timezone.now())
     return render(request, "annotation/people/profile.html", context, status=422 if form.errors else 200)
 

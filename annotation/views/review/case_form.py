@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
+from annotation.case.kernels.keys import key_of
 from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, Verdict, Word
 from annotation.review.kernels.form import CANNOT_JUDGE, FormProblem, differs
 from annotation.review.kernels.form_design import (
@@ -22,7 +23,6 @@ from annotation.review.kernels.form_design import (
 from annotation.review.showing import ShownCase
 from annotation.templatetags.pages import kept_fragment
 
-VERDICT_KEYS = {Verdict.ACCEPT: "A", Verdict.REVISE: "V", Verdict.REJECT: "J", Verdict.CANNOT_JUDGE: "U"}
 # A chip is short; its full words are shown on focus and are its name for screen readers. Others are short enough.
 SHORT_FLAGS = {
     Flag.SEVERAL_VALID: _lazy("several valid"),
@@ -102,7 +102,7 @@ def _choice(word: Word, chosen: str) -> dict[str, Any]:
 
 def _difficulties(chosen: str) -> dict[str, Any]:
     choices = [
-        {**_choice(word, chosen), "key": word.value[0].upper(), "anchor": _(DIFFICULTY_ANCHORS[word])}
+        {**_choice(word, chosen), "key": key_of(word), "anchor": _(DIFFICULTY_ANCHORS[word])}
         for word in Difficulty
         if word.value
     ]
@@ -110,7 +110,7 @@ def _difficulties(chosen: str) -> dict[str, Any]:
 
 
 def _verdicts(chosen: str) -> dict[str, Any]:
-    return {"verdicts": [{**_choice(verdict, chosen), "key": VERDICT_KEYS[verdict]} for verdict in Verdict]}
+    return {"verdicts": [{**_choice(verdict, chosen), "key": key_of(verdict)} for verdict in Verdict]}
 
 
 def _grade_row(name: GradeName, anchors: tuple[str, ...], chosen: str) -> dict[str, Any]:

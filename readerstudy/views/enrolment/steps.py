@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
+from annotation.case.kernels.keys import Part, listed
 from annotation.models import User
 from annotation.people.mailing import can_send
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
@@ -32,7 +33,7 @@ from readerstudy.enrolment.participation import (
     withdraw,
 )
 from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, status_of, studies_of
-from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
+from readerstudy.enrolment.rules_in_words import rules_in_words
 from readerstudy.forms.studies import DisplayForm, FactsForm
 from readerstudy.study.permissions import HAS_LEFT, StudyRefused
 
@@ -197,7 +198,7 @@ def _how_it_is_read(reader_status: ReaderStatus) -> dict[str, Any]:
     study = reader_status.enrolment.study
     rules, shown = participation.rules_of(study), study.arms.get(number=1).information
     words = rules_in_words(rules, n_practice=reader_status.n_practice, n=reader_status.n, information=shown)
-    return {"rules": words, "keys": keys_of(rules)}
+    return {"rules": words, "key_parts": listed((Part.STUDY, Part.EVERYWHERE), rules)}
 
 
 @of_reader

@@ -1,7 +1,7 @@
 // Step 1: the best option, further defensible ones, the difficulty; or a question that must be handed back instead.
 
 import { chosen, press } from "./fields.js";
-import { digitOf, letterOf } from "./keys.js";
+import { actOf, digitOf, letterOf } from "./keys.js";
 
 const LETTERS = ["A", "B", "C", "D"];
 
@@ -76,11 +76,11 @@ export class BlindStep {
     }
     if (option) this.choose(option);
     else if (digitOf(event) === "0") this.choose("none");
-    else if (letterOf(event) === "x") this.mark(true);
     else {
-      const level = this.form.querySelector(`[name="difficulty"][data-key="${letterOf(event)?.toUpperCase()}"]`);
-      if (!level) return false;
-      press(level);
+      const act = actOf(event, "blind");
+      if (act === "also") this.mark(true);
+      else if (act) press(this.input("difficulty", act));
+      else return false;
     }
     return true;
   }

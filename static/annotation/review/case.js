@@ -5,7 +5,7 @@ import { BlindStep, ReturnStep } from "./blind.js";
 import { Drafts } from "./drafts.js";
 import { clearProblems, focusField, press, rowsOfBoth, showProblem, valuesOf } from "./fields.js";
 import { JudgementStep } from "./judgement.js";
-import { guardRadios, isForPage, isTyping, letterOf, listKeys } from "./keys.js";
+import { actOf, guardRadios, isForPage, isTyping, listKeys } from "./keys.js";
 import { fold, isFolded } from "../../case/panel.js";
 import { Hiding, Screen } from "./screen.js";
 import { bodyOf, jsonIn, request, send } from "../../case/sending.js";
@@ -147,23 +147,25 @@ class CasePage {
       return;
     }
     if (event.repeat) return;
-    if (event.key === "?") this.take(event, () => this.open("keys-dialog"));
-    else if (event.key === ",") this.take(event, () => fold(!isFolded()));
+    if (this.start(actOf(event, "everywhere"))) this.take(event);
     else if (event.key === "Enter") {
       if (!event.target.closest?.("button, a, summary")) this.take(event, () => this.submit());
     } else if (this.data.roundOpen === "yes" && this.step.onKey(event)) this.take(event);
-    else this.byLetter(event);
+    else if (this.start(actOf(event, "review"))) this.take(event);
   }
 
-  byLetter(event) {
-    const acts = {
-      o: () => this.openReport(),
-      k: () => byId("skip-dialog") && document.querySelector('[data-open="skip-dialog"]')?.click(),
-      c: () => this.correctCategory(),
+  /** What a key of the table starts; false where it has nothing to do. */
+  start(name) {
+    const always = { keys: () => this.open("keys-dialog"), fold: () => fold(!isFolded()) };
+    const whileOpen = {
+      pause: () => this.open("pause-dialog"),
+      report: () => this.openReport(),
+      skip: () => byId("skip-dialog") && document.querySelector('[data-open="skip-dialog"]')?.click(),
+      category: () => this.correctCategory(),
     };
-    const letter = letterOf(event);
-    const act = this.data.roundOpen === "yes" && (event.shiftKey && letter === "p" ? () => this.open("pause-dialog") : acts[letter]);
-    if (act) this.take(event, act);
+    const act = always[name] ?? (this.data.roundOpen === "yes" && whileOpen[name]);
+    act?.();
+    return Boolean(act);
   }
 
   take(event, act) {

@@ -1,7 +1,7 @@
 // Steps 2 and 3: grades, choices, flags, verdict, texts. What is due here is judged again by the server.
 
 import { chosen, focusField, press, showProblem, textOf } from "./fields.js";
-import { digitOf, letterOf } from "./keys.js";
+import { actOf, digitOf, letterOf } from "./keys.js";
 
 const LOW = 3;
 
@@ -64,32 +64,27 @@ export class JudgementStep {
 
   onKey(event) {
     const digit = digitOf(event);
-    const letter = letterOf(event);
+    const act = actOf(event, "judge");
     if (this.flagging) {
       this.setFlagging(false);
       if (event.key === "Escape") return true;
-      if (this.flag(digit ?? letter?.toUpperCase())) return true;
+      if (this.flag(digit ?? letterOf(event)?.toUpperCase())) return true;
     }
     const row = this.marked;
     const isInPanel = !event.target.closest?.(".viewer");
     if (row && isInPanel && (event.key === "ArrowDown" || event.key === "ArrowUp")) return this.step(row, event.key === "ArrowDown" ? 1 : -1);
-    if (row && isInPanel && event.key === "-") return this.choose(row, "-");
+    if (event.key === "Home") return this.step(null, 0, this.rows[0]);
+    if (row && isInPanel && act === "unjudged") return this.choose(row, event.key);
     if (digit && row) return this.choose(row, digit);
     if (digit) return this.step(null, 0);
-    return this.byLetter(letter);
+    return this.start(act);
   }
 
-  byLetter(letter) {
-    if (!letter) return false;
-    const verdict = this.form.querySelector(`[name="verdict"][data-letter="${letter.toUpperCase()}"]`);
-    if (verdict) {
-      press(verdict);
-      return true;
-    }
-    if (letter === "x") this.setFlagging(true);
-    else if (letter === "g") this.mark(this.rows[0]);
-    else if (letter === "y") focusField(this.form, "reasoning");
-    else if (letter === "t") focusField(this.form, "comment");
+  start(act) {
+    const verdict = act && this.form.querySelector(`[name="verdict"][value="${act}"]`);
+    if (verdict) press(verdict);
+    else if (act === "flag") this.setFlagging(true);
+    else if (act === "reasoning" || act === "comment") focusField(this.form, act);
     else return false;
     return true;
   }
@@ -104,8 +99,8 @@ export class JudgementStep {
   }
 
   /** Mark the row after this one, or before; without one, the first that is open. */
-  step(row, by) {
-    const next = row ? this.rows[this.rows.indexOf(row) + by] : this.openRow;
+  step(row, by, to = null) {
+    const next = to ?? (row ? this.rows[this.rows.indexOf(row) + by] : this.openRow);
     if (next) this.mark(next);
     return true;
   }

@@ -1,8 +1,8 @@
 // Keys of a page with a case: what they mean on any keyboard, and which of them are for the page.
 
-import { digitOf, isPlain, letterOf } from "../../case/strokes.js";
+import { actOf, digitOf, isPlain, letterOf } from "../../case/strokes.js";
 
-export { digitOf, letterOf };
+export { actOf, digitOf, letterOf };
 
 const TYPING =
   'textarea, select, [contenteditable]:not([contenteditable="false"]), ' +
@@ -36,7 +36,7 @@ function tab(event) {
 
 /** Leaves out of a list of keys what belongs to tools that are hidden. */
 export function listKeys(list, hidden) {
-  for (const line of list.querySelectorAll("[data-tool]")) {
-    line.hidden = line.dataset.tool.split(" ").every((tool) => hidden.includes(tool));
+  for (const line of list.querySelectorAll("[data-only]")) {
+    line.hidden = line.dataset.only.split(" ").every((tool) => hidden.includes(tool));
   }
 }

@@ -1,6 +1,6 @@
 // Words, keys and the toolbar. A page replaces the words by those of #viewer-words (gettext lives on the server).
 
-import { isPlain, letterOf } from "../strokes.js";
+import { actOf, isPlain } from "../strokes.js";
 import { PRESETS } from "./grey.js";
 import { isFrontal } from "./hanging.js";
 
@@ -122,6 +122,8 @@ function heldArrow(event) {
   return (isMac ? event.altKey && !event.ctrlKey : event.ctrlKey && !event.altKey) ? ["level", arrow] : null;
 }
 
+const STEPS = { larger: ["zoom", 1.25], smaller: ["zoom", 0.8], former: ["page", -1], later: ["page", 1] };
+
 /** The act of a key: [name, argument], or null. Digits, arrows and the magnifier go by place. */
 export function actOfKey(event, onView) {
   const held = heldArrow(event);
@@ -133,18 +135,12 @@ export function actOfKey(event, onView) {
     return digit <= PRESETS.length ? ["range", PRESETS[digit - 1]] : ["view", digit - PRESETS.length - 1];
   }
   if (event.code === LENS_KEY) return event.repeat ? null : ["lens"];
-  const key = letterOf(event) ?? event.key;
-  if (key === "+") return ["zoom", 1.25];
-  if (key === "-") return ["zoom", 0.8];
-  if (event.repeat) return null;
+  const { key } = event;
+  const act = actOf(event, "images");
+  if (event.repeat && !["larger", "smaller"].includes(act)) return null;
   if (key === "ArrowLeft" || key === "ArrowRight" || (onView && key.startsWith("Arrow"))) return ["move", key === "ArrowRight" || key === "ArrowDown" ? 1 : -1];
-  const acts = {
-    i: ["invert"], "=": ["fit"], z: ["actual"], r: ["reset"], f: ["wide"],
-    ".": ["maximise"], ";": ["prior"], p: ["layout"], PageUp: ["page", -1], PageDown: ["page", 1],
-    n: ["again"], w: ["unreadable"], s: ["link"], l: ["line"], q: ["ratio"],
-    Delete: ["remove"], Backspace: ["remove"], Escape: ["leave"],
-  };
-  return acts[key] ?? null;
+  if (key === "Escape") return ["leave"];
+  return act && (STEPS[act] ?? [act]);
 }
 
 /** The toolbar: one tab stop, arrows move inside it; `can(tool)` says what it has. Returns { node, update(state) }. */

@@ -55,7 +55,7 @@ IN_STUDIES = [
     Shown("reading-room", "remo", ("room",), act=read()),
     Shown("reading-room", "remo", ("room",), act=read("?", then="#keys-dialog"), note="keys"),
     Shown("reading-room", "remo", ("room",), act=read("g", then="#fault-dialog"), note="faulty"),
-    Shown("reading-room", "remo", ("room",), act=read("t", then="#pause-dialog"), note="pause"),
+    Shown("reading-room", "remo", ("room",), act=read("Shift+P", then="#pause-dialog"), note="pause"),
     Shown("reading-room", "remo", ("room",), act=read("2", "Enter", then="#room-confidence"), note="how sure"),
     Shown("reading-room", "remo", ("room",), act=see("[data-cover=confidence]"), note="how sure, later"),
     Shown("reading-room", "dina", ("lessons",), act=read("0"), note="practice"),

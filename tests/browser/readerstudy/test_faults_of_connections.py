@@ -94,7 +94,7 @@ def test_a_pause_while_offline_says_what_only_this_device_has(device: Device, re
     device.cut()
     device.answers("1", then=2)
     device.says(KEPT)
-    device.press("t")
+    device.press("Shift+P")
     device.page.get_by_role("button", name="Pause now").click()
     device.is_covered("paused")
     expect(unsent).to_contain_text("not sent yet: 1.")
@@ -231,7 +231,7 @@ def test_a_pause_that_only_this_device_knows_of_goes_on_after_a_reload(device: D
     device.is_ready(enrolment)
     for address in (NOBODY, "**/read/trial/pause/"):
         device.page.route(address, lose)
-    device.press("t", "Enter")
+    device.press("Shift+P", "Enter")
     device.answers("1")
     device.is_covered("paused")
     device.has_kept(enrolment, "commit", "pause")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from annotation.models import User
 from readerstudy.models import Remark
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, answers_of
@@ -94,3 +95,32 @@ def test_a_key_in_the_first_moment_of_a_case_chooses_nothing(
     device.page.evaluate(PRESSED_TWICE)
     device.sees(2)
     device.has_chosen(*chosen)
+
+
+def test_letters_or_all_characters_can_be_switched_off(device: Device, reads: MakeStudy, rita: User) -> None:
+    enrolment = reads(cannot_tell=True, may_pause=True)
+    for keys, chosen in (("digits", ["B"]), ("none", [])):
+        User.objects.filter(pk=rita.pk).update(keys=keys)
+        device.enter(enrolment)
+        device.sees(1)
+        device.page.evaluate(UNCHECK)
+        device.press("a", "g", "Shift+P", "?", "2")
+        device.has_chosen(*chosen)
+        assert Keyboard(device.page).dialogs() == [], keys
+    device.page.locator("#room-options label").first.click()
+    device.commits()
+    device.sees(2)
+
+
+def test_keys_of_reviews_mean_the_same_in_studies(device: Device, reads: MakeStudy) -> None:
+    """Once T paused here and was the comment there, and M was the input error here and "medium" there."""
+    device.enter(reads(may_pause=True))
+    device.sees(1)
+    device.answers("2", then=2)
+    keyboard = Keyboard(device.page)
+    device.press("t", "m")
+    assert keyboard.dialogs() == []
+    device.press("Shift+P")
+    assert keyboard.dialogs() == ["pause-dialog"]
+    device.press("Escape", "Shift+E")
+    assert keyboard.dialogs() == ["slip-dialog"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.models import Review, ReviewRound
+from annotation.models import Review, ReviewRound, User
 from tests.browser.review.test_journey import BLIND, answer, checked, press, start
 from tests.browser.strokes import DIGITS, SILENT, SPEAKING, Keyboard
 
@@ -143,7 +143,7 @@ def test_in_the_judgement_a_stroke_that_says_nothing_grades_nothing(page: Page, 
     for stroke in SILENT:
         keyboard.strike(stroke)
         assert (checked(page), keyboard.dialogs()) == ({}, []), f"{stroke.what} must grade and open nothing"
-    press(page, "g")
+    press(page, "Home")
     for stroke, row in zip(DIGITS, ("clinical_quality", "factual_correctness"), strict=True):
         keyboard.strike(stroke)
         assert checked(page).get(row) == ["2"], f"{stroke.what} must grade the marked row with 2"
@@ -158,3 +158,20 @@ def test_the_third_level_of_a_key_is_not_its_letter(page: Page, review_round: Re
     )
     assert checked(page) == {}
     expect(page.get_by_role("button", name="Invert", exact=True)).to_have_attribute("aria-pressed", "false")
+
+
+def test_letters_or_all_characters_can_be_switched_off(page: Page, review_round: ReviewRound, rita: User) -> None:
+    """Dictated text answers nothing; buttons and Enter do all that the keys did."""
+    for keys, chosen in (("none", {}), ("digits", {"best": ["B"]})):
+        User.objects.filter(pk=rita.pk).update(keys=keys)
+        start(page, review_round)
+        press(page, "a", "e", "x", "k", "Shift+P", "?", ",", "i", "2", "Numpad2")
+        assert (checked(page), Keyboard(page).dialogs()) == (chosen, []), keys
+        expect(page.get_by_role("button", name="Invert", exact=True)).to_have_attribute("aria-pressed", "false")
+    User.objects.filter(pk=rita.pk).update(keys="none")
+    page.reload()
+    page.locator(".case-none").click()
+    page.locator(".case-seg label").first.click()
+    answer(page)
+    page.get_by_role("button", name="Keys").click()
+    expect(page.locator("#keys-dialog .case-keys-off")).to_be_visible()

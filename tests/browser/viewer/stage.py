@@ -14,6 +14,8 @@ import zstandard
 from numpy.typing import NDArray
 from PIL import Image
 
+from annotation.case.kernels.keys import strokes
+
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
 POLICY = (
@@ -138,7 +140,10 @@ class _Handler(BaseHTTPRequestHandler):
         if ".." in path or not file.is_file() or file.suffix not in TYPES:
             self.answer(404, "text/plain", "", b"nothing here")
             return
-        self.answer(200, TYPES[file.suffix], "", file.read_bytes())
+        body = file.read_bytes()
+        if file.suffix == ".html":
+            body = body.replace(b"KEYS", json.dumps(strokes()).encode())
+        self.answer(200, TYPES[file.suffix], "", body)
 
     def answer(self, status: int, media_type: str, encoding: str, body: bytes) -> None:
         self.send_response(status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from readerstudy.design.kernels.documents import Rules
-from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
+from readerstudy.enrolment.rules_in_words import rules_in_words
 
 
 def said(rules: Rules, n_practice: int = 0, information: str = "none") -> str:
@@ -53,8 +53,3 @@ def test_practice_is_said_with_what_it_takes_to_pass() -> None:
 def test_what_a_study_does_not_ask_is_not_said() -> None:
     plain = said(Rules(slips=False))
     assert not [words for words in ("cannot tell", "likely", "wrong key", "break is", "name") if words in plain]
-    assert len(keys_of(Rules(confidence=True))) == len(keys_of(Rules())) + 1
-    assert [key.meaning for key in keys_of(Rules(cannot_tell=True)) if key not in keys_of(Rules())] == [
-        "you cannot tell",
-        "after “cannot tell”: your best guess (A to D work as well)",
-    ]
