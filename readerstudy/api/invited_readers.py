@@ -140,8 +140,8 @@ class SuccessorSent(SentBody):
 
 
 class ReplaceReader(LinkOnce, OfStudy):
-    """Somebody else is invited and takes the next order; what the reader answered stays. The answer is the invitation
-    with its link, which is kept nowhere.
+    """Somebody else is invited and takes an order that is free; what the reader answered stays. The answer is the
+    invitation with its link, which is kept nowhere.
     """
 
     shape, body = ReaderInvitationShape, SuccessorSent

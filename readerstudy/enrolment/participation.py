@@ -2,8 +2,8 @@
 readers; and what becomes of it when an account is removed from the site.
 
 Leaving is a state: what was answered stays stored and is counted as the analysis plan says. Who does not go on can be
-replaced: somebody else is invited and takes the next order. An e-mail that cannot be sent loses nothing: what it says
-is on a page as well.
+replaced: somebody else is invited and takes the lowest free order, that of a reader who read nothing among them.
+An e-mail that cannot be sent loses nothing: what it says is on a page as well.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from annotation.statistics.kernels.estimate import Estimate
 from readerstudy.design.kernels.documents import Rules, read_rules
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.kernels.steps import Corner, ReaderFacts, Screen, corners_of, is_large_enough
-from readerstudy.enums import SessionEnd, StudyState
+from readerstudy.enums import Block, SessionEnd, StudyState
 from readerstudy.models import (
     Enrolment,
     PresentationOrder,
     ReaderStudy,
     Reading,
     ReadingSession,
+    RefusedAnswer,
     Remark,
     Response,
     StudyRole,
@@ -259,6 +260,15 @@ def withdraw(enrolment: Enrolment, *, actor: User, at: datetime, reason: str = "
     record("reader.withdrawn", actor=actor, at=at, subject=enrolment, facts=facts)
 
 
+def _give_order_back(enrolment: Enrolment) -> None:
+    """Free for the next reader, unless a case of the main block was opened or sent; practice cases stay stored."""
+    practised = enrolment.readings.filter(case__block=Block.PRACTICE)
+    sent = RefusedAnswer.objects.filter(presented__order__enrolment=enrolment)
+    if practised.count() == enrolment.readings.count() and not sent.exists():
+        practised.update(presented=None)
+        PresentationOrder.objects.filter(enrolment=enrolment).update(enrolment=None)
+
+
 def n_answered(enrolment: Enrolment) -> int:
     return Reading.objects.filter(enrolment=enrolment, closed_at__isnull=False).count()
 
@@ -274,7 +284,8 @@ def replace_reader(
 ) -> IssuedInvitation:
     """Note that the reader is replaced and issue the link of the successor.
 
-    The order of the reader stays theirs, with what they answered. Raises StudyRefused without a reason, for a reader
+    The order of the reader stays theirs, with what they answered; of who read nothing the successor gets it, which
+    keeps the balance of the orders. Raises StudyRefused without a reason, for a reader
     who has finished, was replaced before or read elsewhere, and as invite_reader; then nothing changes.
     """
     lock_study(enrolment.study)
@@ -294,6 +305,7 @@ def replace_reader(
     enrolment.replaced_at = at
     enrolment.save(update_fields=["replaced_at"])
     end_sitting(enrolment, at=at)
+    _give_order_back(enrolment)
     facts = {"reason": reason.strip(), "n_answered": n_answered(enrolment)}
     record("reader.replaced", actor=actor, at=at, subject=enrolment, facts=facts)
     return invite_reader(enrolment.study, enrolment.case_set, email=email, name=name, actor=actor, at=at)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 
 from django.db.models import Count, Max, Q
+from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
 from annotation.case.kernels.durations import CLOCK_RULES, RULE, TimeFlag, is_counted
@@ -15,10 +16,12 @@ from annotation.exports.source_names import source_ids_shown_to
 from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
+from readerstudy.design.kernels.ordering import group_size, spread_evenly
 from readerstudy.enrolment.reader_status import ReaderStatus, statuses_of
 from readerstudy.enums import Block, RemarkKind, SessionEnd
 from readerstudy.models import (
     Enrolment,
+    PresentedCase,
     ReaderStudy,
     ReadingSession,
     RefusedAnswer,
@@ -124,6 +127,39 @@ def progress_of_readers(enrolments: Sequence[Enrolment], at: datetime) -> list[R
             )
         )
     return found
+
+
+def order_balance(study: ReaderStudy, pseudonyms: Collection[str] | None = None) -> list[str]:
+    """For each set a sentence on how evenly orders show its cases: of these readers, or of those who have not left.
+
+    Before anybody has joined it is about the orders that the planned readers will take. Empty for a draft.
+    """
+    sets = list(study.sets.order_by("number"))
+    group = group_size(study.n_readers, len(sets))
+    there = Q(enrolment__withdrawn_at=None, enrolment__replaced_at=None)
+    of_whom = there if pseudonyms is None else Q(enrolment__pseudonym__in=pseudonyms)
+    used = list(study.orders.filter(of_whom, enrolment__isnull=False))
+    is_used = pseudonyms is not None or bool(used)
+    chosen = used if is_used else list(study.orders.filter(number__lte=group))
+    cases: dict[int, list[int]] = {order.pk: [] for order in chosen}
+    places = PresentedCase.objects.filter(order__in=cases, block=Block.MAIN).order_by("order", "position")
+    for pk, case in places.values_list("order", "case"):
+        cases[pk].append(case)
+    sentences = []
+    for case_set in sets:
+        orders = [cases[order.pk] for order in chosen if order.case_set_id == case_set.pk]
+        words = {
+            "set": f"“{case_set.name}”: " if len(sets) > 1 else "",
+            "share": f"{spread_evenly(orders, group):.0%}".replace("%", " %"),
+            "parts": group,
+            "orders": len(orders),
+            "used": _("in use") if is_used else _("of the planned readers"),
+        }
+        sentence = _(
+            "%(set)s%(share)s of the cases fall evenly on %(parts)s equal parts of the %(orders)s orders %(used)s"
+        )
+        sentences += [sentence % words] if orders else []
+    return sentences
 
 
 def _paces(keys: Collection[int]) -> dict[int, Pace]:

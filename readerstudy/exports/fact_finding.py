@@ -15,6 +15,7 @@ from readerstudy.analysis.kernels.result import ALL_TASKS, DECLARED, MODEL, READ
 from readerstudy.design.checking import statement_on
 from readerstudy.design.kernels.documents import read_rules
 from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
+from readerstudy.enrolment.progress import order_balance
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.exports.methods import CaseFacts, ModelFacts, ReaderFlow, ReportedReaders, StudyFacts, counted
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
@@ -39,6 +40,7 @@ def facts_of(analysis: Analysis, result: StoredAnalysis) -> StudyFacts:
     """Ten queries or so, however large the study."""
     study = analysis.study
     arm = study.arms.get()
+    readers = [name for name, kind in kinds_of(result).items() if kind == READER]
     orders = study.orders.values_list("rule", flat=True)
     return StudyFacts(
         name=study.name,
@@ -51,13 +53,14 @@ def facts_of(analysis: Analysis, result: StoredAnalysis) -> StudyFacts:
         rules=read_rules(study.rules),
         n_orders=study.n_orders,
         order_rule=orders.first() or "",
+        balance=order_balance(study, readers),
         frozen_at=study.frozen_at,
         opened_at=study.opened_at,
         closed_at=study.closed_at,
         looked_before_closing=bool(looks_before_closing(study)),
         cases=_cases(study),
         flow=_flow(study, result),
-        readers=_readers(study, [name for name, kind in kinds_of(result).items() if kind == READER]),
+        readers=_readers(study, readers),
         models=_models(study, result),
         software=analysis.software,
         forecast=json.loads(study.protocol).get("forecast") if study.protocol else None,

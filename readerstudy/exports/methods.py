@@ -117,6 +117,7 @@ class StudyFacts:
     rules: Rules
     n_orders: int
     order_rule: str
+    balance: Sequence[str]  # of the orders of the analysed readers
     frozen_at: datetime | None
     opened_at: datetime | None
     closed_at: datetime | None

@@ -24,7 +24,7 @@ class StudyInvitation(models.Model):
         return f"invitation {self.pk} to study {self.study_id}"
 
 
-DECLINED = Q(withdrawn_at__isnull=False, consented_at__isnull=True, orders=None)  # the order went back to the study
+DECLINED = Q(withdrawn_at__isnull=False, consented_at__isnull=True, replaced_at__isnull=True, orders=None)
 
 
 class Enrolment(models.Model):
@@ -76,7 +76,8 @@ class Enrolment(models.Model):
     @property
     def has_declined(self) -> bool:
         """As DECLINED: before the start, when asked to agree. A study that asks nobody to agree is withdrawn from."""
-        return self.withdrawn_at is not None and self.consented_at is None and not self.orders.exists()
+        has_left = self.withdrawn_at is not None and self.replaced_at is None
+        return has_left and self.consented_at is None and not self.orders.exists()
 
 
 class PresentationOrder(models.Model):

@@ -36,6 +36,7 @@ from readerstudy.enrolment.participation import replace_reader, rules_of
 from readerstudy.enrolment.progress import (
     TOO_FAST_MS,
     flagged_cases,
+    order_balance,
     progress_of,
     progress_of_readers,
     refused_answers,
@@ -58,7 +59,7 @@ from readerstudy.views.enrolment.inviting import show_reader_link
 @never_cache
 @require_POST
 def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    """Somebody else takes the next order; their link is shown once."""
+    """Somebody else takes an order that is free; their link is shown once."""
     enrolment = reader_of(coordinated_study(request.user, slug), public_id)
     form = ReplaceForm(request.POST, prefix="replace")
     if not is_valid_or_flash(request, form):
@@ -182,6 +183,7 @@ def _around(study: ReaderStudy, person: User, coordinates: bool) -> dict[str, An
     context: dict[str, Any] = {
         "deadline": study_deadline_text(study),
         "looks": looks_before_closing(study),
+        "balance": order_balance(study),
         "is_open": is_open,
         "takes_readers": takes_readers(study),
         "may_see": may_see_results(study),

@@ -11,6 +11,7 @@ Where the stem or an option names letters ("A and C"), nothing moves at all.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
@@ -200,6 +201,18 @@ def most_side_by_side(orders: Array) -> int:
     low, high = np.minimum(orders[:, :-1], orders[:, 1:]), np.maximum(orders[:, :-1], orders[:, 1:])
     _pairs, counts = np.unique(low * orders.shape[1] + high, return_counts=True)
     return int(counts.max())
+
+
+def spread_evenly(orders: Sequence[Sequence[int]], parts: int) -> float:
+    """The share of the cases that these orders show as often as can be in each of so many equal parts: once in each,
+    where there are as many orders as parts. Orders of the same cases, one at least, or none of it: nan.
+    """
+    n_cases = len(orders[0]) if orders else 0
+    seen: dict[int, list[int]] = {}
+    for order in orders:
+        for place, case in enumerate(order):
+            seen.setdefault(case, [0] * parts)[place * parts // n_cases] += 1
+    return sum(max(counts) - min(counts) <= 1 for counts in seen.values()) / n_cases if n_cases else math.nan
 
 
 _RULES: Mapping[str, Callable[[Sequence[int], int, int, tuple[int, int]], list[list[int]]]] = {

@@ -42,6 +42,7 @@ from readerstudy.design.kernels.analysis_plan import (
 )
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.ordering import orders_needed
+from readerstudy.enrolment.progress import order_balance
 from readerstudy.enums import StudyState
 from readerstudy.forms.drafts import ForecastForm
 from readerstudy.models import ReaderStudy
@@ -78,6 +79,7 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         only_images=only_images,
         notes=_notes(study, shows_keys=coordinates) if is_draft else [],
         line=line,
+        balance=order_balance(study),
         n_sets=study.sets.count(),
         n_orders=orders_needed(study.n_readers, study.n_orders),
         coordinates=coordinates,

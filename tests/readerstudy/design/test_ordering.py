@@ -21,6 +21,7 @@ from readerstudy.design.kernels.ordering import (
     parts_of,
     rank_of,
     shuffled,
+    spread_evenly,
 )
 
 NUMBERS = st.sets(st.integers(1, 10_000), min_size=1, max_size=60).map(sorted)
@@ -51,6 +52,13 @@ def test_every_case_visits_every_segment_once_in_a_group(
         )
         assert set(visits.values()) == {1}
         assert len(visits) == len(numbers) * group
+
+
+def test_a_successor_with_an_order_of_another_group_spoils_the_balance() -> None:
+    orders = draw_orders(range(200), n_orders=6, group=3, seed=7)
+    assert spread_evenly(orders[:3], 3) > 0.95
+    assert spread_evenly(orders[1:4], 3) < 0.4
+    assert np.isnan(spread_evenly([], 3))
 
 
 @given(numbers=NUMBERS, group=st.integers(2, 8), seed=SEEDS, rule=RULES, data=st.data())

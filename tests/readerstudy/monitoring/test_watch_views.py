@@ -116,7 +116,7 @@ def test_queries_do_not_grow_with_the_readers(
     coordinator: Client, study: ReaderStudy, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in (1, 2):
-        with django_assert_max_num_queries(21):
+        with django_assert_max_num_queries(24):
             coordinator.get(WATCH)
         with django_assert_max_num_queries(16):
             coordinator.get(WATCH, HTTP_HX_REQUEST="true")
