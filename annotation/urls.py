@@ -121,6 +121,9 @@ urlpatterns = [
     path("banks/import/matchings/<int:pk>/delete/", question_imports.matching_delete, name="matching-delete"),
     path(IMPORT, question_imports.question_import, name="question-import"),
     path(f"{IMPORT}columns/", question_imports.question_import_columns, name="question-import-columns"),
+    path(
+        f"{IMPORT}pictures/<slug:name>.webp", question_imports.question_import_picture, name="question-import-picture"
+    ),
     path(f"{IMPORT}store/", question_imports.question_import_store, name="question-import-store"),
     re_path(
         r"^banks/import/(?P<public_id>[\w-]+)/report\.(?P<form>json|csv)$",

@@ -169,7 +169,9 @@ class ImportForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         most = file_size(settings.UPLOAD_MAX_BYTES)
-        self.fields["file"].help_text = _("JSON, JSON Lines, CSV, XLSX or Parquet, at most %(size)s.") % {"size": most}
+        self.fields["file"].help_text = _(
+            "JSON, JSON Lines, CSV, XLSX or Parquet, or a ZIP of these with images, at most %(size)s."
+        ) % {"size": most}
         self.fields["bank"].widget.attrs["list"] = "banks"
         if not settings.SERVER_FOLDERS:
             del self.fields["path"]

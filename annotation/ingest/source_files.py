@@ -24,6 +24,7 @@ _COMPANION_NAMES = frozenset({"sha256sums", "dicomdir", "thumbs.db", "desktop.in
 ZIP_MAGIC = b"PK\x03\x04"
 MAX_MEMBERS = 20_000
 MAX_RATIO = 100
+CHUNK = 1024 * 1024
 SMALL = 4 * 1024 * 1024  # a flat image may well deflate by more than the ratio
 # Of a whole archive, so that many small or flat members do not do together what one of them may not: what its members
 # inflate to, and what their images decode to, as so many times its own size, or this much if it is small.
@@ -129,19 +130,24 @@ class Archive:
         return list(self._members)
 
     def read(self, name: str) -> bytes:
-        """The bytes of one member, counted while they inflate."""
-        member = self._members[name]
+        """The bytes of one member."""
+        return b"".join(self.chunks(name))
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The same piece by piece, counted while they inflate."""
+        member, n_bytes = self._members[name], 0
         try:
             with self._archive.open(member) as stream:
-                data = stream.read(min(member.file_size, self._limits.member_bytes) + 1)
+                while data := stream.read(CHUNK):
+                    n_bytes += len(data)
+                    self._n_bytes += len(data)
+                    if n_bytes > self._limits.member_bytes or self._n_bytes > self._limits.total_bytes:
+                        raise ImageRefused("archive_size")
+                    yield data
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError):
             raise ImageRefused("archive") from None
-        self._n_bytes += len(data)
-        if len(data) > self._limits.member_bytes or self._n_bytes > self._limits.total_bytes:
-            raise ImageRefused("archive_size")
-        if len(data) != member.file_size:
+        if n_bytes != member.file_size:
             raise ImageRefused("archive")
-        return data
 
     def check_decoded(self, n_bytes: int) -> None:
         """``n_bytes``: of the pixels of all its images so far. Raises ImageRefused."""

@@ -11,6 +11,7 @@ import hmac
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from json.encoder import encode_basestring
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Max
@@ -120,6 +121,29 @@ class BatchStore:
             self._seen_exams |= keys
             self._seen_images |= images.keys()
         return Match(acts, known, waiting, exams, exam_ids, taken_ids, images, arrived)
+
+    def differing(self, match: Match, questions: Sequence[QuestionRecord], most: int) -> list[dict[str, Any]]:
+        """Of so many questions, the wording of the bank and that of the file, where they differ, and which will count.
+
+        No key is among it: a key or an explanation may be all that differs.
+        """
+        differ = [one for one in questions if one.key in match.known and self._differs(match, one)][:most]
+        rows = Revision.objects.in_bulk([match.known[one.key].revision_id for one in differ])
+        return [
+            {
+                "key": one.key,
+                "counts": "file" if match.acts[one.key] == "updated" else "bank",
+                "file": [one.stem, *one.options],
+                "bank": [rows[match.known[one.key].revision_id].stem, *rows[match.known[one.key].revision_id].options],
+            }
+            for one in differ
+        ]
+
+    def _differs(self, match: Match, one: QuestionRecord) -> bool:
+        """A file that brings back what was imported differs from what people made of it since."""
+        edited = match.known[one.key].edited
+        is_older = edited is not None and (one.stem, tuple(one.options)) != (edited.now.stem, edited.now.options)
+        return match.acts[one.key] == "updated" or is_older
 
     def _images_of(self, questions: Collection[QuestionRecord]) -> dict[tuple[str, str], str]:
         """Public ids of the images that the bank has of these questions, by key of the exam and path."""

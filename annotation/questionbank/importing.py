@@ -166,6 +166,7 @@ Watcher = Callable[[int, int], object]  # bytes read, bytes in all; may raise to
 BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
 MAX_ERRORS = 10_000  # more are counted, not listed
 MAX_ROWS = 1_000  # that a dry run tells of one by one
+MAX_DIFFERING = 5  # questions of which a dry run tells both wordings
 RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
 
 
@@ -193,6 +194,8 @@ class ImportResult(Struct):
     stored: bool = False
     rows: list[tuple[str, str]] = field(default_factory=list)  # of a dry run: key and what would happen
     priors: Counter[str] = field(default_factory=Counter)  # known once the questions are stored
+    tasks: Counter[str] = field(default_factory=Counter)  # of a dry run
+    differing: list[dict[str, Any]] = field(default_factory=list)  # of a dry run: some where file and bank differ
     bank_import: BankImport | None = None  # once it is published
     layouts: Sequence[tuple[str, ...]] = ()
 
@@ -209,6 +212,20 @@ class ImportResult(Struct):
         changes = {name: counts.pop(name) for name in ("created", "updated", "unchanged")}
         read = {"bank": self.bank, "read": self.read, **changes, "rejected": self.rejected}
         return {**read, **counts, "errors": errors, **self.priors}
+
+    def join(self, other: ImportResult) -> None:
+        """The result of several files that go into one bank, one after the other."""
+        self.read += other.read
+        self.rejected += other.rejected
+        self.counts.add(other.counts)
+        self.errors = [*self.errors, *other.errors][:MAX_ERRORS]
+        self.n_errors += other.n_errors
+        self.unreadable |= other.unreadable
+        self.stored |= other.stored
+        self.rows = [*self.rows, *other.rows][:MAX_ROWS]
+        self.tasks.update(other.tasks)
+        self.differing = [*self.differing, *other.differing][:MAX_DIFFERING]
+        self.priors = other.priors  # of the bank
 
     def add(self, batch: Batch) -> None:
         self.read += batch.n_read
@@ -388,6 +405,8 @@ def _rehearse(batches: Iterator[Batch], store: BatchStore, result: ImportResult)
         result.add(batch)
         match = store.match(batch.questions)
         result.counts.add(match.counts())
+        result.tasks.update(question.task.value for question in batch.questions)
+        result.differing += store.differing(match, batch.questions, MAX_DIFFERING - len(result.differing))
         refused = dict.fromkeys(problem.key for problem in batch.problems if problem.key)
         acts = [*match.acts.items(), *((key, "refused") for key in refused)]
         result.rows += acts[: MAX_ROWS - len(result.rows)]

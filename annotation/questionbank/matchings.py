@@ -14,10 +14,11 @@ from django.utils.translation import gettext as _
 from msgspec.structs import replace
 
 from annotation.audit.recording import record
-from annotation.enums import KeySource
+from annotation.enums import ImageState, KeySource, RenditionKind
 from annotation.files.kernels.strictjson import NO_TEXT, FileRefused
-from annotation.models import ColumnMatching, Job, Question, QuestionBank, Upload, User
+from annotation.models import ColumnMatching, Job, Question, QuestionBank, Rendition, Upload, User
 from annotation.questionbank.answers import note_seen_keys
+from annotation.questionbank.archives import place_of_picture
 from annotation.questionbank.kernels.column_matching import (
     COUNTS_BY,
     KEY,
@@ -32,18 +33,28 @@ from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import SHOWN_ROWS, FileColumns, columns_to_match
 from annotation.questionbank.kernels.records import Batch, QuestionRecord, RecordProblem, RecordRules, read_batches
-from annotation.questionbank.priors import questions_with_keys
-from annotation.questionbank.uploads import FILES, begin_check, source_of
+from annotation.questionbank.priors import exams_with_keys, images_at, questions_with_keys, roots_of
+from annotation.questionbank.uploads import FILES, QuestionFileParams, begin_check, first_batches, source_of
 
 LONGEST_NAME = 200  # of a matching
 
 
+class Picture(NamedTuple):
+    path: str
+    name: str
+    is_held: bool  # by the site
+
+
 class FirstQuestion(NamedTuple):
-    """A row as it would be read: the question with its options as (letter, text, whether it is the key), or why not."""
+    """A row as it would be read: the question with its options as (letter, text, whether it is the key), or why not.
+
+    ``pictures``: of its images, the path and what can be shown: a file in the folder of the upload, or a preview.
+    """
 
     question: QuestionRecord | None
     options: list[tuple[str, str, bool]]
     problems: list[RecordProblem]
+    pictures: Sequence[Picture] = ()
 
 
 def columns_of(upload: Upload) -> FileColumns:
@@ -146,6 +157,38 @@ def first_questions(
     with source.path.open("rb") as stream:
         batches = read_batches(stream, RecordRules(source.folder, matching=matching), size=1)
         return [_first_of(batch) for batch in islice(batches, SHOWN_ROWS) if batch.n_read]
+
+
+def previewed(upload: Upload, params: QuestionFileParams, *, person: User, at: datetime) -> list[FirstQuestion]:
+    """The first questions of a checked file, whole, for who sent it. Whoever sees these sees keys, as above."""
+    found = [_first_of(batch) for batch in first_batches(upload, params)]
+    questions = [one.question for one in found if one.question]
+    _note_keys(upload, [one.key for one in questions], person=person, at=at)
+    paths = [image.path for question in questions for image in question.exam.images]
+    kept = {path: place_of_picture(FILES.folder_of(upload), path) for path in paths}
+    pictures = {path: Picture(path, place.stem, is_held=False) for path, place in kept.items() if place.exists()}
+    held = _held_previews(upload, questions)
+    pictures |= {path: Picture(path, name, is_held=True) for path, name in held.items()}
+    return [one._replace(pictures=_of_question(pictures, one.question)) for one in found]
+
+
+def _of_question(pictures: dict[str, Picture], question: QuestionRecord | None) -> list[Picture]:
+    return [pictures[image.path] for image in question.exam.images if image.path in pictures] if question else []
+
+
+def _held_previews(upload: Upload, questions: Sequence[QuestionRecord]) -> dict[str, str]:
+    """By path: the preview of each image of these questions that the bank holds and shows."""
+    bank = QuestionBank.objects.filter(name=upload.asked["bank"]).first()
+    if bank is None:
+        return {}
+    exams = exams_with_keys(bank.pk, {one.exam.key for one in questions})
+    named = {
+        (exams[one.exam.key], image.path) for one in questions for image in one.exam.images if one.exam.key in exams
+    }
+    images = images_at(named, roots_of(bank.pk, f"/uploaded/{bank.name}"))
+    shown = Rendition.objects.filter(image__state=ImageState.AVAILABLE, kind=RenditionKind.PREVIEW)
+    previews = dict(shown.filter(image__public_id__in=images.values()).values_list("image__public_id", "name"))
+    return {path: previews[image] for (_exam, path), image in images.items() if image in previews}
 
 
 def _first_of(batch: Batch) -> FirstQuestion:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from pathlib import Path
+from itertools import chain, islice
+from pathlib import Path, PurePosixPath
 from typing import Any, NotRequired, TypedDict
 
 from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,14 +19,17 @@ from msgspec.structs import replace
 from annotation.audit.recording import record
 from annotation.enums import ImportState, JobState
 from annotation.files.kernels.strictjson import FileRefused
+from annotation.ingest.uploading import SentFile, keep_upload
 from annotation.jobs.handlers import JobCancelled, JobKind, Progress, Result
 from annotation.jobs.queueing import CheckedFiles, enqueue
 from annotation.models import BankImport, Job, QuestionBank, Revision, Upload, User
 from annotation.quality.checking import check_revisions
-from annotation.questionbank.importing import ImportResult, QuestionFile, import_questions, locate
+from annotation.questionbank.archives import WHOLE, Contents, Member, pictures_of, take_apart
+from annotation.questionbank.importing import ImportResult, QuestionFile, images_root, import_questions, locate
 from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.foreign_rows import columns_to_match
+from annotation.questionbank.kernels.records import Batch, RecordRules, read_batches
 
 PURPOSE = "questions"
 
@@ -36,12 +41,15 @@ class QuestionFileParams(TypedDict):
     path: NotRequired[str]  # on the server, in place of a sent file
     skip_refused: NotRequired[bool]
     matching: NotRequired[dict[str, Any]]
+    members: NotRequired[list[Member]]  # the question files of a ZIP
+    n_images: NotRequired[int]  # what else it holds
 
 
 CHECK: JobKind[QuestionFileParams] = JobKind("check_questions")
 STORE: JobKind[QuestionFileParams] = JobKind("store_questions")
 FILES = CheckedFiles("question_files", CHECK, STORE)
 SHOWN_ROWS = 200
+SHOWN_QUESTIONS = 5  # whole, in the preview
 SHOWN_ERRORS = 2_000
 
 
@@ -81,11 +89,16 @@ def receive_file(
     actor: User,
     at: datetime,
 ) -> Upload:
-    """Keep a sent file and its side file, and start the check; one with foreign columns waits for their matching."""
+    """Keep a sent file and its side file, and start the check; one with foreign columns waits for their matching.
+
+    Of a ZIP all question files are checked, and its images come in after them. Raises BankRefused for one without.
+    """
     upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE)
     files = {"questions.json": content} | ({} if difficulties is None else {"difficulty.csv": difficulties})
     with FILES.received(upload, files) as n_bytes:
-        upload.n_bytes, upload.asked = n_bytes, {"name": Path(name).name[:200], "bank": bank_name}
+        found = take_apart(FILES.folder_of(upload) / "questions.json") or Contents([], 0)
+        asked = {"members": found.members, "n_images": found.n_images} if found.members else {}
+        upload.n_bytes, upload.asked = n_bytes, {"name": Path(name).name[:200], "bank": bank_name, **asked}
         return _begin(upload)
 
 
@@ -99,9 +112,10 @@ def receive_path(path: Path, *, bank_name: str, actor: User, at: datetime) -> Up
 def _begin(upload: Upload) -> Upload:
     upload.asked |= {"upload": upload.public_id}
     waits = _has_foreign_columns(source_of(upload, upload.asked).path)
+    n_files = len(upload.asked.get("members", [])) or 1
     with transaction.atomic():
         actor, at, bank_name = upload.created_by, upload.created_at, upload.asked["bank"]
-        upload.n_files, upload.job = 1, None if waits else begin_check(upload.asked, actor=actor, at=at)
+        upload.n_files, upload.job = n_files, None if waits else begin_check(upload.asked, actor=actor, at=at)
         upload.save(force_insert=True)
         facts = {"bank": bank_name, "bytes": upload.n_bytes}
         record("questions.received", actor=actor, at=at, subject=upload, facts=facts)
@@ -148,7 +162,23 @@ def check_questions(progress: Progress, params: QuestionFileParams) -> Result:
     result = _run(progress, params, dry_run=True)
     rows = [{"key": key, "act": act} for key, act in result.rows[:SHOWN_ROWS]]
     rest = result.is_acceptable(skip_refused=True) and result.read > result.rejected
-    return {**_shown(result), "rest_acceptable": rest, "rows": rows}
+    told = {"rest_acceptable": rest, "rows": rows, "tasks": dict(result.tasks), "differing": result.differing}
+    upload = Upload.objects.get(public_id=params["upload"])
+    if params.get("members"):
+        folder = FILES.folder_of(upload)
+        first = chain.from_iterable(batch.questions for batch in first_batches(upload, params))
+        pictures_of(folder / WHOLE, [image.path for one in first for image in one.exam.images], folder)
+    return {**_shown(result), **told}
+
+
+def first_batches(upload: Upload, params: QuestionFileParams) -> list[Batch]:
+    """The first questions of the files, each as a batch of its own, whole or refused."""
+    found: list[Batch] = []
+    for source in sources_of(upload, params):
+        with source.path.open("rb") as stream:
+            batches = read_batches(stream, RecordRules(source.folder, matching=source.matching), size=1)
+            found += islice((one for one in batches if one.n_read), SHOWN_QUESTIONS - len(found))
+    return found
 
 
 def store_questions(progress: Progress, params: QuestionFileParams) -> Result:
@@ -161,7 +191,22 @@ def store_questions(progress: Progress, params: QuestionFileParams) -> Result:
     shown = {**_shown(result), "stored": result.stored}
     if result.stored:
         shown["checked"] = _check_wording(progress, params)
+        shown |= _take_images_in(params)
     return shown
+
+
+def _take_images_in(params: QuestionFileParams) -> dict[str, Any]:
+    """The ZIP goes the way of every upload of images; the public id of that."""
+    upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
+    whole = FILES.folder_of(upload) / WHOLE
+    if not upload.asked.get("n_images") or not whole.exists():
+        return {}
+    bank = QuestionBank.objects.get(name=params["bank"])
+    with whole.open("rb") as stream:
+        sent = SentFile(WHOLE, UploadedFile(stream, WHOLE, size=whole.stat().st_size))
+        images = keep_upload([sent], credits_table=None, bank=bank, actor=upload.created_by, at=timezone.now())
+    whole.unlink()
+    return {"images_upload": images.public_id}
 
 
 def _check_wording(progress: Progress, params: QuestionFileParams) -> dict[str, Any] | None:
@@ -183,27 +228,40 @@ def _check_wording(progress: Progress, params: QuestionFileParams) -> dict[str, 
 def _run(progress: Progress, params: QuestionFileParams, *, dry_run: bool) -> ImportResult:
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
     job = None if dry_run else FILES.store_job(upload)
-    return import_questions(
-        source_of(upload, params),
-        bank_name=params["bank"],
-        actor=upload.created_by,
-        clock=timezone.now,
-        dry_run=dry_run,
-        skip_refused=bool(params.get("skip_refused")),
-        job=job,
-        watch=lambda done, total: progress.report(min(done, total), total),
-    )
+    whole = ImportResult(params["bank"])
+    for source in sources_of(upload, params):
+        one = import_questions(
+            source,
+            bank_name=params["bank"],
+            actor=upload.created_by,
+            clock=timezone.now,
+            dry_run=dry_run,
+            skip_refused=bool(params.get("skip_refused")),
+            job=job,
+            watch=lambda done, total: progress.report(min(done, total), total),
+        )
+        whole.join(one)
+    return whole
 
 
 def source_of(upload: Upload, params: QuestionFileParams) -> QuestionFile:
-    """The file of an upload, as its job reads it."""
+    """The file of an upload whose columns are matched: it has one alone."""
+    return sources_of(upload, params)[0]
+
+
+def sources_of(upload: Upload, params: QuestionFileParams) -> list[QuestionFile]:
+    """The question files of an upload, as its job reads them."""
     matching = Matching(**params["matching"]) if "matching" in params else None
     if "path" in params:
-        return replace(locate(allowed_path(params["path"])), matching=matching)
-    folder = FILES.folder_of(upload)
-    path, side_file = folder / "questions.json", folder / "difficulty.csv"
-    root, difficulties = f"/uploaded/{params['bank']}", side_file if side_file.exists() else None
-    return QuestionFile(path, params["name"], root, difficulties=difficulties, matching=matching)
+        return [replace(locate(allowed_path(params["path"])), matching=matching)]
+    folder, root = FILES.folder_of(upload), f"/uploaded/{params['bank']}"
+    difficulties = side_file if (side_file := folder / "difficulty.csv").exists() else None
+    members = params.get("members") or [Member(name=params["name"], kept="questions.json")]
+    named = [(folder / one["kept"], PurePosixPath(one["name"])) for one in members]
+    return [
+        QuestionFile(path, name.name, root, images_root(name.parent.as_posix())[1], difficulties, matching)
+        for path, name in named
+    ]
 
 
 def _shown(result: ImportResult) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from annotation.models import (
     ValidatorRun,
 )
 from annotation.models.people import TokenScope
+from annotation.questionbank.archives import place_of_picture
+from annotation.questionbank.uploads import FILES
 from readerstudy.models import AnalysisReport, Enrolment, ReaderStudy
 from tests.browser.pages.place import Place
 from tests.readerstudy.studies import places_of
@@ -65,6 +67,9 @@ def things_of(place: Place) -> dict[str, list[Thing]]:
     judged = ValidatorRun.objects.filter(bank=written).first()
     case = Rendition.objects.filter(image__exam__questions__revisions=there["blind"].revision_id)
     elsewhere = Rendition.objects.filter(image__exam__questions__bank=there["room"].bank)
+    picture = place_of_picture(FILES.folder_of(there["upload checked"]), "1/pa.png")
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    picture.write_bytes(b"")
     move_to_bin(there["empty"], actor=place.people["cora"], at=timezone.now())
     return found | {
         "review": [Thing(label, {"public_id": there[name].public_id}) for label, name in mine.items()],
@@ -78,6 +83,7 @@ def things_of(place: Place) -> dict[str, list[Thing]]:
         "finding-dismiss": _one(slug=bank.slug, number=2, public_id="none"),
         "question-template": _one(form="csv"),
         "question-import": _one(public_id=there["upload checked"].public_id, form="csv"),
+        "question-import-picture": _one(public_id=there["upload checked"].public_id, name=picture.stem),
         "question-import-columns": _one(public_id=there["upload foreign"].public_id),
         "matching": _one(pk=ColumnMatching.objects.first()),
         "generation-run": _one(slug=written.slug, public_id=there["generation"].public_id, act="stop"),

@@ -131,7 +131,7 @@ class ImportShape(UploadShape):
 
 
 class QuestionsSent(SentBody):
-    file = serializers.FileField(help_text="JSON, JSON Lines, CSV, XLSX or Parquet")
+    file = serializers.FileField(help_text="JSON, JSON Lines, CSV, XLSX or Parquet, or a ZIP of these with images")
     difficulties = serializers.FileField(required=False, help_text="CSV: id, difficulty")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import suppress
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, JsonResponse
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.enums import Role
+from annotation.enums import JobState, Role, Task
 from annotation.exports.tables import neutralised
 from annotation.forms.bank import ImportForm
 from annotation.forms.columns import ColumnsForm
@@ -28,6 +29,7 @@ from annotation.questionbank.matchings import (
     delete_matching,
     first_questions,
     offer_matching,
+    previewed,
     rename_matching,
 )
 from annotation.questionbank.template import COLUMNS, TEMPLATE_FORMS, template_file
@@ -58,8 +60,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part
 def question_import_new(request: AuthenticatedRequest) -> HttpResponse:
     """The form; a good one begins the check, which stores nothing."""
     form = ImportForm(request.POST or None, request.FILES or None, initial={"bank": request.GET.get("bank", "")})
-    if request.method == "POST" and form.is_valid():
-        upload = _receive(request, form)
+    if request.method == "POST" and form.is_valid() and (upload := run_on_form(form, lambda: _receive(request, form))):
         return redirect("question-import" if upload.job else "question-import-columns", upload.public_id)
     banks = QuestionBank.objects.filter(archived_at__isnull=True).values_list("name", flat=True)
     status = 422 if request.method == "POST" else 200
@@ -117,9 +118,25 @@ def question_import(request: AuthenticatedRequest, public_id: str) -> HttpRespon
         "stored": stored,
         "bank": bank,
         "n_missing": n_missing_images(bank) if stored and bank else 0,
+        "tasks": [(task.label, result["tasks"][task]) for task in Task if task in result.get("tasks", {})],
     }
+    is_shown = job.kind == CHECK and job.state == JobState.SUCCEEDED and upload.created_by == request.user
+    if is_shown:
+        with suppress(OSError):  # a file on the server may be gone
+            context["first"] = previewed(upload, job.params, person=request.user, at=timezone.now())
     template = "annotation/bank/_import.html" if asks_for_part(request) else "annotation/bank/import.html"
     return render(request, template, context)
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def question_import_picture(request: AuthenticatedRequest, public_id: str, name: str) -> HttpResponse:
+    """Of an image that came with questions: for who sent it, as nobody has looked at it yet. No browser keeps it."""
+    files = Upload.objects.filter(created_by=request.user, purpose=PURPOSE)
+    path = FILES.folder_of(get_object_or_404(files, public_id=public_id)) / f"{name}.webp"
+    if not path.exists():
+        raise Http404
+    return HttpResponse(path.read_bytes(), content_type="image/webp", headers={"Cache-Control": "no-store"})
 
 
 @role_required(Role.COORDINATOR)

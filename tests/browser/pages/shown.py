@@ -339,6 +339,7 @@ NO_PAGE = {
     "leaderboard-report": "a file",
     "leaderboard-card": "a file",
     "prediction-import-report": "a file",
+    "question-import-picture": "a file",
     "question-import-report": "a file",
     "reading-consent-copy": "a file",
     "rendition": "a file",

@@ -1,0 +1,152 @@
+"""A ZIP of question files and images at the page that imports questions: recognised, previewed, taken in whole."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from annotation.enums import ImageState, Role, Split
+from annotation.exports.bank_contents import BankForm
+from annotation.exports.bank_export import BankChoice, export_bank_zip
+from annotation.models import Image, Question, QuestionBank, Revision, SeenKey, Upload
+from tests.annotation.images.test_uploads import png
+from tests.annotation.questionbank.files import NOON, make_record
+from tests.annotation.questionbank.test_import_views import NEW
+from tests.conftest import make_person
+from tests.jobs import work
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
+
+
+def zip_of(**members: bytes) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()
+
+
+def send(client: Client, content: bytes, bank: str = "Chest") -> Any:
+    sent = SimpleUploadedFile("sent.zip", content, "application/zip")
+    return client.post(NEW, {"file": sent, "bank": bank})
+
+
+def checked(client: Client, content: bytes, bank: str = "Chest") -> tuple[str, Any]:
+    """The address of the import, and its page once the check is done."""
+    response = send(client, content, bank)
+    assert response.status_code == 302, response.context["form"].errors
+    address = str(response["Location"])
+    work()
+    return address, client.get(address)
+
+
+def stored(client: Client, content: bytes, bank: str = "Chest") -> Any:
+    address, _page = checked(client, content, bank)
+    client.post(address + "store/")
+    work()
+    work()  # the images, which come in after their questions
+    return client.get(address)
+
+
+def paper() -> bytes:
+    """The folders of the paper, in a folder of their own."""
+    records = {f"q{n}": make_record(n, exam=n, ImagePath=[f"../deid_png/{n}/pa.png"]) for n in (1, 2)}
+    return zip_of(
+        **{
+            "release/metadata/train_vqa_data.json": json.dumps({"q1": records["q1"]}).encode(),
+            "release/metadata/test_vqa_data.json": json.dumps({"q2": records["q2"]}).encode(),
+            "release/metadata/train_metadata.csv": b"id,PatientAge\n1,58\n",
+            "release/deid_png/1/pa.png": png(1),
+            "release/deid_png/2/pa.png": png(2),
+        }
+    )
+
+
+def test_the_paper_s_folders_come_in_with_their_splits_and_images(coordinator: Client) -> None:
+    page = stored(coordinator, paper())
+    assert page.context["result"]["read"] == 2
+    splits = Question.objects.order_by("number").values_list("split", flat=True)
+    assert list(splits) == [Split.TRAIN, Split.TEST]
+    assert set(Image.objects.values_list("state", flat=True)).isdisjoint({ImageState.PENDING}), "images were not met"
+    assert "the images of the ZIP come in" in page.content.decode()
+
+
+def test_the_preview_shows_questions_whole_with_pictures_and_tasks(coordinator: Client) -> None:
+    address, page = checked(coordinator, paper())
+    assert [one.question.key for one in page.context["first"]] == ["q1", "q2"]
+    assert [(task, n) for task, n in page.context["tasks"]] == [("Presence", 2)]
+    picture = page.context["first"][0].pictures[0]
+    answer = coordinator.get(f"{address}pictures/{picture.name}.webp")
+    assert (answer["Content-Type"], answer["Cache-Control"]) == ("image/webp", "no-store")
+    assert b"WEBP" in answer.content[:16]
+    assert not Question.objects.exists(), "a preview stores nothing"
+
+
+def test_pictures_and_keys_of_a_preview_are_for_who_sent_the_file(coordinator: Client, client: Client) -> None:
+    address, page = checked(coordinator, paper())
+    client.force_login(make_person("Otto", Role.COORDINATOR))
+    assert "first" not in client.get(address).context
+    assert client.get(f"{address}pictures/{page.context['first'][0].pictures[0].name}.webp").status_code == 404
+
+
+def test_an_export_comes_back_with_its_images(coordinator: Client) -> None:
+    stored(coordinator, paper())
+    Image.objects.update(state=ImageState.AVAILABLE)
+    file = io.BytesIO()
+    export_bank_zip(QuestionBank.objects.get(), BankChoice(BankForm.REXVQA, images="images"), file, actor=None, at=NOON)
+    page = stored(coordinator, file.getvalue(), bank="Copy")
+    assert page.context["result"]["read"] == 2
+    images = Image.objects.filter(exam__bank__name="Copy")
+    assert images.count() == 2
+    assert not images.filter(state=ImageState.PENDING).exists()
+
+
+def test_what_file_and_bank_say_differently_is_shown_before_it_is_stored(coordinator: Client) -> None:
+    stored(coordinator, paper())
+    other = {"q1": make_record(7, exam=1, ImagePath=["../deid_png/1/pa.png"])}
+    _address, page = checked(coordinator, zip_of(**{"metadata/train_vqa_data.json": json.dumps(other).encode()}))
+    [one] = page.context["result"]["differing"]
+    assert (one["key"], one["counts"]) == ("q1", "file")
+    assert (one["bank"][0], one["file"][0]) == (
+        "Is there a pleural effusion, number 1?",
+        "Is there a pleural effusion, number 7?",
+    )
+    assert Revision.objects.filter(question__number=1).count() == 1
+
+
+def test_a_table_with_other_columns_is_matched_as_by_itself(coordinator: Client) -> None:
+    rows = b"nr,text,a,b,c,d,right,image\n1,Is there one?,yes,no,left,right,B,1/pa.png\n"
+    response = send(coordinator, zip_of(**{"mine/table.csv": rows, "mine/1/pa.png": png(1)}))
+    assert str(response["Location"]).endswith("/columns/")
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ({"a.png": b"x"}, "no table and no JSON file"),
+        ({"a.json": b'{"x": {"y": 1}}'}, "It holds: a.json"),
+        ({"a.csv": b"a,b\n1,2\n", "b.csv": b"c,d\n1,2\n"}, "It holds: a.csv, b.csv"),
+        ({f"{n}.csv": b"a,b\n1,2\n" for n in range(21)}, "holds 21 tables"),
+        ({"../q.json": b"{}"}, "leads out of it"),
+    ],
+)
+def test_a_zip_without_questions_is_refused_and_nothing_is_kept(
+    coordinator: Client, members: dict[str, bytes], told: str
+) -> None:
+    response = send(coordinator, zip_of(**members))
+    assert response.status_code == 422
+    assert told in str(response.context["form"].errors)
+    assert not Upload.objects.exists()
+
+
+def test_who_previews_questions_of_the_bank_has_seen_their_keys(coordinator: Client) -> None:
+    stored(coordinator, paper())
+    SeenKey.objects.all().delete()
+    checked(coordinator, paper())
+    assert SeenKey.objects.filter(person__name="Cora").count() == 2
