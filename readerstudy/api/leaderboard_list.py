@@ -115,7 +115,7 @@ class OneBenchmarkShape(BenchmarkShape):
 
     def get_inputs_bytes(self, row: Benchmark) -> int | None:
         found = None if row.state == BenchmarkState.DRAFT else packed_inputs(row)
-        return found.n_bytes if found else None
+        return found.stat().st_size if found else None
 
     def get_notes(self, row: Benchmark) -> list[str]:
         return list(row.notes.values_list("text", flat=True))

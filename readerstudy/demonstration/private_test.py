@@ -52,7 +52,7 @@ from readerstudy.leaderboard.public_board import publish_here
 from readerstudy.leaderboard.running import hand_in
 from readerstudy.leaderboard.statements import add_statement, pass_statement
 from readerstudy.leaderboard.submissions import check_file, name_for_edition, receive_submission, store_check
-from readerstudy.leaderboard.teams import TeamWanted, approve_team, ask_for_team
+from readerstudy.leaderboard.teams import approve_team, ask_for_team
 from readerstudy.models import Benchmark, Edition, ReaderStudy, Submission, Team
 
 BANK = "Private questions (simulated)"
@@ -127,8 +127,10 @@ def _team(benchmark: Benchmark, place: int, coordinator: User, at: datetime) -> 
     team = Team.objects.filter(benchmark=benchmark, name=TEAMS[place]).first()
     if team is None:
         person = _member(place, at)
-        wanted = TeamWanted(TEAMS[place], "Nowhere: simulated", person.email)
-        team = approve_team(ask_for_team(benchmark, wanted, actor=person, at=at), actor=coordinator, at=at)
+        asked = ask_for_team(
+            benchmark, name=TEAMS[place], institution="Nowhere: simulated", contact=person.email, actor=person, at=at
+        )
+        team = approve_team(asked, actor=coordinator, at=at)
     return team
 
 

@@ -18,7 +18,7 @@ from readerstudy.leaderboard.benchmarks import MOST_ABOUT, MOST_CONTACT, MOST_NA
 from readerstudy.leaderboard.kernels.release_rule import MOST_EDITIONS
 from readerstudy.leaderboard.kernels.statement import CHOICE, CHOICES, QUESTIONS, TEXT, Asked, problems_of
 from readerstudy.leaderboard.running import teams_to_hand_in
-from readerstudy.leaderboard.teams import MOST_INSTITUTION, MOST_LINK, TeamWanted
+from readerstudy.leaderboard.teams import MOST_INSTITUTION, MOST_LINK
 from readerstudy.leaderboard.teams import MOST_NAME as MOST_TEAM_NAME
 from readerstudy.models import Benchmark, ModelRun, Statement, Team
 
@@ -107,9 +107,6 @@ class TeamForm(PlainForm):
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text=_("Up to 12 months. Until then the board says “Anonymous entry” with a number. May stay empty."),
     )
-
-    def wanted(self) -> TeamWanted:
-        return TeamWanted(**self.cleaned_data)
 
 
 class MemberForm(PlainForm):

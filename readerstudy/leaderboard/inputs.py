@@ -20,7 +20,6 @@ from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState, RenditionKind
@@ -63,14 +62,6 @@ on.
 """
 
 
-class PackedInputs(Struct, frozen=True):
-    """The file of a version as it is kept."""
-
-    path: Path
-    n_bytes: int
-    etag: str
-
-
 def ask_to_pack(benchmark: Benchmark, *, actor: User, at: datetime) -> Job:
     """One that waits or runs already is enough. Raises LeaderboardRefused unless it is frozen."""
     check_is_frozen(benchmark)
@@ -92,21 +83,21 @@ def pack_inputs(progress: Progress, params: PackingParams) -> Result:
     return {"page": page, "images": n_images, "bytes": path.stat().st_size}
 
 
-def packed_inputs(benchmark: Benchmark) -> PackedInputs | None:
+def packed_inputs(benchmark: Benchmark) -> Path | None:
     """None while it is not written for the newest version, and where an image was withheld since it was."""
     path = _path(current_version(benchmark))
-    return PackedInputs(path, path.stat().st_size, path.stem) if path.is_file() else None
+    return path if path.is_file() else None
 
 
 @transaction.atomic
-def take_inputs(benchmark: Benchmark, *, actor: User, at: datetime) -> PackedInputs:
+def take_inputs(benchmark: Benchmark, *, actor: User, at: datetime) -> Path:
     """For somebody who takes them, which is noted. Raises LeaderboardRefused."""
     check_is_frozen(benchmark)
     found = packed_inputs(benchmark)
     if found is None:
         sentence = _("The file is not written yet, or an image changed since: have it written, and come back.")
         raise LeaderboardRefused("not_packed", sentence)
-    record("benchmark.inputs_taken", actor=actor, at=at, subject=benchmark, facts={"file": found.etag})
+    record("benchmark.inputs_taken", actor=actor, at=at, subject=benchmark, facts={"file": found.stem})
     return found
 
 

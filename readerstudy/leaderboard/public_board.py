@@ -33,6 +33,7 @@ from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure
 from readerstudy.leaderboard.kernels.board_files import (
+    BOARD_SCHEMA,
     CSV_COLUMNS,
     as_json,
     badge,
@@ -166,10 +167,6 @@ class PublicBoard:
         return {one.public_id: one for one in rows.order_by("public_id")}
 
     @cached_property
-    def about_entries(self) -> dict[str, dict[str, Any]]:
-        return {name: msgspec.structs.asdict(one) for name, one in self.entries.items()}
-
-    @cached_property
     def entries(self) -> dict[str, ShownEntry]:
         number = {team.pk: place for place, team in enumerate(self.benchmark.teams.order_by("pk"), start=1)}
         return {name: self._shown(one, number[one.team_id]) for name, one in self.submissions.items()}
@@ -198,8 +195,8 @@ class PublicBoard:
 
     # --- files ------------------------------------------------------------------------------------
     def files(self) -> Iterator[tuple[str, bytes]]:
-        for name in ("board.css", "board.schema.json"):
-            yield name, (Path(__file__).parent / name).read_bytes()
+        yield "board.css", (Path(__file__).parent / "board.css").read_bytes()
+        yield "board.schema.json", as_json(BOARD_SCHEMA)
         for one in self.results:
             yield f"{one.path}index.html", self._board(one, one.root, "", [])
             yield f"{one.path}board.svg", self._figure(one)
@@ -299,12 +296,11 @@ class PublicBoard:
         entry, submission = self.entries[name], self.submissions[name]
         answers = answers_of(submission)
         said = statement.shown(answers, anonymous=bool(entry.anonymous_until))
-        lines = [(asked.name, asked.label, text) for asked, text in said if text]
         found = [(one, own) for one in self.results for own in one.result["entries"] if own["entry"] == name]
         context = {
             **self._about("../../"),
             "entry": entry,
-            "statement": lines,
+            "statement": [(asked.label, text) for asked, text in said if text],
             "statement_number": submission.statement.number if submission.statement else None,
             "results": [
                 (one, *rows_of(one.result, [own], self.entries, self._n_notes), cell_lines(one.result, self.due, own))
@@ -331,7 +327,7 @@ class PublicBoard:
 
     def _csv(self) -> bytes:
         file = io.BytesIO()
-        rows = (row for one in self.results for row in csv_rows(one.result, self.about_entries))
+        rows = (row for one in self.results for row in csv_rows(one.result, self.entries))
         write_table(file, CSV_COLUMNS, rows, Format.CSV)
         return file.getvalue()
 
@@ -345,8 +341,8 @@ class PublicBoard:
         return {
             "benchmark": {**about, "simulated": benchmark.bank.simulated, "versions": versions, "editions": self.due},
             "results": [{**one.result, "path": one.path, "scored_on": one.scored_on} for one in self.results],
-            "entries": self.about_entries,
-            "notes": [msgspec.structs.asdict(one) for one in self.notes],
+            "entries": msgspec.to_builtins(self.entries),
+            "notes": msgspec.to_builtins(self.notes),
         }
 
 
@@ -359,9 +355,7 @@ def _of_card(one: Published, own: Mapping[str, Any]) -> Iterator[statement.CardR
     """What a model card says of an entry: the numbers that an edition told."""
     for what, told in {**own["numbers"], TASK_MEAN: own[TASK_MEAN]}.items():
         if told:
-            limits = None if told["low"] is None else (told["low"], told["high"])
-            metric = f"Accuracy, {what}, edition {one.edition} on version {one.version}"
-            yield statement.CardResult(metric, told["value"], limits, told["n"])
+            yield f"Accuracy, {what}, edition {one.edition} on version {one.version}", told
 
 
 def answers_of(one: Submission) -> dict[str, Any]:

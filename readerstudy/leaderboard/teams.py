@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import Role
@@ -33,14 +32,6 @@ from readerstudy.predictions.entries import banks_judged
 MOST_NAME, MOST_INSTITUTION, MOST_LINK = 100, 200, 500
 MOST_MEMBERS = 30
 MOST_ANONYMOUS = timedelta(days=366)  # 12 months
-
-
-class TeamWanted(Struct, frozen=True):
-    name: str
-    institution: str
-    contact: str
-    link: str = ""
-    anonymous_until: date | None = None
 
 
 # --- who could have seen answers ------------------------------------------------------------------
@@ -81,7 +72,17 @@ def check_not_barred(person: User, benchmark: Benchmark) -> None:
 
 # --- a team ---------------------------------------------------------------------------------------
 @transaction.atomic
-def ask_for_team(benchmark: Benchmark, wanted: TeamWanted, *, actor: User, at: datetime) -> Team:
+def ask_for_team(
+    benchmark: Benchmark,
+    *,
+    name: str,
+    institution: str,
+    contact: str,
+    link: str = "",
+    anonymous_until: date | None = None,
+    actor: User,
+    at: datetime,
+) -> Team:
     """It waits for a coordinator; who asks is its first member. Raises LeaderboardRefused."""
     lock_benchmark(benchmark)
     check_is_frozen(benchmark)
@@ -91,7 +92,7 @@ def ask_for_team(benchmark: Benchmark, wanted: TeamWanted, *, actor: User, at: d
         raise LeaderboardRefused("no_role", sentence, status=403)
     if TeamMember.objects.filter(benchmark=benchmark, user=actor).exists():
         raise LeaderboardRefused("in_a_team", _("You are in a team of this leaderboard already."))
-    name = one_line(wanted.name, MOST_NAME, "name", _("Give the team a name"))
+    name = one_line(name, MOST_NAME, "name", _("Give the team a name"))
     others = Team.objects.filter(benchmark=benchmark).exclude(state=TeamState.REFUSED)
     if others.filter(name__iexact=name).exists():
         sentence = _("A team of this leaderboard has this name already: choose another.")
@@ -99,10 +100,10 @@ def ask_for_team(benchmark: Benchmark, wanted: TeamWanted, *, actor: User, at: d
     made = Team.objects.create(
         benchmark=benchmark,
         name=name,
-        institution=one_line(wanted.institution, MOST_INSTITUTION, "institution", _("Name the institution")),
-        contact=wanted.contact,
-        link=_checked_link(wanted.link),
-        anonymous_until=_checked_day(wanted.anonymous_until, at),
+        institution=one_line(institution, MOST_INSTITUTION, "institution", _("Name the institution")),
+        contact=contact,
+        link=_checked_link(link),
+        anonymous_until=_checked_day(anonymous_until, at),
         asked_by=actor,
         asked_at=at,
     )

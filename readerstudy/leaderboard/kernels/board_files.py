@@ -1,4 +1,6 @@
-"""The files of a public board: lines of its CSV, badge, citation, hashes, and numbers as words of its pages. Pure."""
+"""The files of a public board: lines of its CSV, the schema of its JSON, badge, citation, hashes, and numbers as words
+of its pages. Pure.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from annotation.tables.kernels.table import REAL, TEXT, WHOLE, Column
-from readerstudy.leaderboard.kernels.board import TASK_MEAN, numbers_of
+from readerstudy.leaderboard.kernels.board import FORMAT, TASK_MEAN, numbers_of
 from readerstudy.leaderboard.kernels.release_rule import ALL, FEWEST, kind_of
 
 CSV_COLUMNS = (
@@ -29,24 +31,80 @@ CSV_COLUMNS = (
 )
 
 
-def csv_rows(
-    result: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]
-) -> Iterator[tuple[str | int | float | None, ...]]:
+def csv_rows(result: Mapping[str, Any], entries: Mapping[str, Any]) -> Iterator[tuple[str | int | float | None, ...]]:
     """A line for each number of a result. ``entries``: of each id what is shown of it."""
     head = (result["edition"], result["version"], result["due_on"])
     for one in numbers_of(result):
-        shown = entries.get(one.entry, {})
         value = one.value if isinstance(one.value, dict) else {"value": one.value}
         if one.what == "band":
             value = {"value": one.value[0], "low": one.value[0], "high": one.value[1]}
         numbers = (value.get("n"), value["value"], value.get("low"), value.get("high"))
-        about = (shown.get("name", ""), shown.get("team", ""), one.what)
-        yield (*head, one.entry, *about, *numbers, value.get("entry", ""), shown.get("withdrawn_on") or "")
+        about = entries.get(one.entry)
+        name, team, withdrawn = (about.name, about.team, about.withdrawn_on) if about else ("", "", "")
+        yield (*head, one.entry, name, team, one.what, *numbers, value.get("entry", ""), withdrawn)
 
 
 def as_json(data: Any) -> bytes:
     return (json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
+
+# --- the schema of board.json ---------------------------------------------------------------------
+Schema = dict[str, Any]
+TEXTS: Schema = {"type": "string"}
+NUMBER: Schema = {"type": ["number", "null"]}
+AT_LEAST: dict[int, Schema] = {least: {"type": "integer", "minimum": least} for least in (0, 1, FEWEST)}
+
+
+def _object(*required: str, **properties: Schema) -> Schema:
+    shape: Schema = {"type": "object", "required": list(required)}
+    return {**shape, "properties": properties} if properties else shape
+
+
+def _list_of(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _by_name(values: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": values}
+
+
+POINTS: Schema = {
+    **_object(*("value", "low", "high", "n"), value=NUMBER, low=NUMBER, high=NUMBER, n=AT_LEAST[FEWEST]),
+    "type": ["object", "null"],
+}
+CELL = _object(*("name", "label", "n", "is_told", "next"), name=TEXTS, next={"type": ["integer", "null"]})
+ENTRY = _object(
+    *("entry", "answers_sha256", "n_failed", "n_missing", "numbers", TASK_MEAN, "band", "above"),
+    entry=TEXTS,
+    answers_sha256={**TEXTS, "pattern": "^[0-9a-f]{64}$"},
+    n_failed=AT_LEAST[0],
+    n_missing=AT_LEAST[0],
+    numbers=_by_name(POINTS),
+    band={"type": ["array", "null"], "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
+    **dict.fromkeys((TASK_MEAN, "above", "without_images", "on_read"), POINTS),
+)
+RESULT = _object(
+    *("format", "rule", "edition", "version", "due_on", "n", "cells", "chance", "entries"),
+    format={"const": FORMAT},
+    edition=AT_LEAST[1],
+    version=AT_LEAST[1],
+    due_on={**TEXTS, "format": "date"},
+    cells=_list_of(CELL),
+    commonest=POINTS,
+    readers=POINTS,
+    entries=_list_of(ENTRY),
+)
+BOARD_SCHEMA = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Public leaderboard",
+    **_object(
+        *("benchmark", "results", "entries", "notes"),
+        benchmark=_object("name", "slug", "simulated", "versions"),
+        results=_list_of(RESULT),
+        entries=_by_name(_object("name", "team")),
+        notes=_list_of(_object("day", "text", "entry")),
+    ),
+}
 
 SIGN, PAD, HEIGHT = 6.6, 8, 20  # of a badge, pixels
 

@@ -114,4 +114,4 @@ def most_gain(n: int, teams: int, n_told: int) -> float:
 def _gains() -> dict[tuple[int, int, int], float]:
     with TABLE.open(newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return {(int(row["n"]), int(row["teams"]), int(row["editions"])): float(row["gain_upper"]) for row in rows}
+        return {(int(row["n"]), int(row["teams"]), told): float(row[f"{told}"]) for row in rows for told in RELEASES}

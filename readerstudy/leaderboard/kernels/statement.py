@@ -9,7 +9,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -133,18 +133,7 @@ _MARKS = re.compile(r"([\\`*_\[\]<>!|~&:@#])")  # what makes Markdown of a text,
 _WWW = re.compile(r"(?i)\b(www)\.")
 
 
-class CardResult(NamedTuple):
-    """A published number in percent."""
-
-    metric: str  # what it is of, such as "Accuracy, all questions"
-    value: float
-    interval: tuple[float, float] | None
-    n: int
-
-    @property
-    def name(self) -> str:
-        limits = f"95% interval {self.interval[0]:g} to {self.interval[1]:g}, " if self.interval else ""
-        return f"{self.metric} (percent, {limits}n = {self.n:,})"
+CardResult = tuple[str, Mapping[str, Any]]  # "Accuracy, all questions"; its published value, low, high and n
 
 
 def model_card(
@@ -182,8 +171,10 @@ def _front(
     yield "      name: Multiple-choice questions on chest radiographs"
     yield from ("    dataset:", f"      type: {_quoted(slug)}", f"      name: {_quoted(benchmark)}")
     yield from ("      split: test", f"      revision: {_quoted(str(version))}", "    metrics:")
-    for one in results:
-        yield from ("    - type: accuracy", f"      value: {one.value:g}", f"      name: {_quoted(one.name)}")
+    for metric, told in results:
+        limits = "" if told["low"] is None else f"95% interval {told['low']:g} to {told['high']:g}, "
+        name = f"{metric} (percent, {limits}n = {told['n']:,})"
+        yield from ("    - type: accuracy", f"      value: {told['value']:g}", f"      name: {_quoted(name)}")
 
 
 def _quoted(text: str) -> str:

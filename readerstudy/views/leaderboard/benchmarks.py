@@ -156,7 +156,7 @@ def leaderboard_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     team = Team.objects.filter(benchmark=benchmark, members__user=request.user).first()
     form = TeamForm(request.POST or None)
     if request.method == "POST" and team is None and form.is_valid():
-        made = run_on_form(form, lambda: ask_for_team(benchmark, form.wanted(), **by(request)))
+        made = run_on_form(form, lambda: ask_for_team(benchmark, **form.cleaned_data, **by(request)))
         if made is not None:
             messages.success(request, _("A coordinator will decide about the team. Its state is on this page."))
             return redirect("leaderboard-team", slug)
@@ -184,8 +184,8 @@ def inputs_response(
     request: AuthenticatedRequest, benchmark: Benchmark, person: User
 ) -> HttpResponse | StreamingHttpResponse:
     found = take_inputs(benchmark, actor=person, at=timezone.now())
-    name = f"{benchmark.slug}-{found.etag.partition('-')[0]}.zip"
-    return resumable_response(request, found.path, etag=found.etag, name=name, content_type="application/zip")
+    name = f"{benchmark.slug}-{found.stem.partition('-')[0]}.zip"
+    return resumable_response(request, found, etag=found.stem, name=name, content_type="application/zip")
 
 
 # --- editions -------------------------------------------------------------------------------------
@@ -196,17 +196,11 @@ def leaderboard_editions(request: AuthenticatedRequest, slug: str) -> HttpRespon
     benchmark = known_benchmark(request.user, slug)
     if not looks_on(request.user):
         raise PermissionDenied(_("This is for coordinators."))
-    context = {"benchmark": benchmark, **editions_context(benchmark, request.user)}
-    return render(request, "readerstudy/leaderboard/editions.html", context)
-
-
-def editions_context(benchmark: Benchmark, person: User) -> dict[str, Any]:
-    """What _editions.html needs beside the benchmark."""
-    at, may_run = timezone.now(), runs_leaderboards(person)
     versions = list(benchmark.versions.select_related("made_by").order_by("-number"))
-    lines = _lines(benchmark, person, at, newest=versions[0].number if versions else 0)
-    return {
-        "may_run": may_run,
+    lines = _lines(benchmark, request.user, timezone.now(), newest=versions[0].number if versions else 0)
+    context = {
+        "benchmark": benchmark,
+        "may_run": runs_leaderboards(request.user),
         "lines": lines,
         "is_published": any(line["results"] for line in lines),
         "public_address": board_address(benchmark),
@@ -218,6 +212,7 @@ def editions_context(benchmark: Benchmark, person: User) -> dict[str, Any]:
         "notes": benchmark.notes.select_related("submission__team", "made_by").order_by("-pk"),
         "note_form": NoteForm(),
     }
+    return render(request, "readerstudy/leaderboard/editions.html", context)
 
 
 def _lines(benchmark: Benchmark, person: User, at: datetime, *, newest: int) -> list[dict[str, Any]]:

@@ -12,12 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.models import User
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.acts.leaderboards import is_of_team, known_statement, known_submission
-from readerstudy.enums import BenchmarkState, TeamState
+from readerstudy.enums import BenchmarkState
 from readerstudy.forms.leaderboard import StatementForm
 from readerstudy.forms.models import AnswersForm
 from readerstudy.forms.studies import ReasonForm
@@ -32,32 +31,9 @@ from readerstudy.leaderboard.submissions import (
     steps_of,
     submissions_known_to,
 )
-from readerstudy.models import Benchmark, Submission, Team
+from readerstudy.models import Submission
 
 PER_PAGE = 50  # a team finds what is older by the API
-
-
-def submissions_context(team: Team, person: User) -> dict[str, Any]:
-    """For ``_submissions.html`` and ``_statement.html`` on the page of a team."""
-    newest = team.statements.order_by("-number").first()
-    sent = submissions_known_to(person, team.benchmark).filter(team=team)
-    is_open = team.benchmark.state == BenchmarkState.FROZEN and team.state == TeamState.APPROVED
-    return {
-        "team": team,
-        "submissions": sent[:PER_PAGE],
-        "may_send": is_open,
-        "answers_form": AnswersForm(),
-        "next_edition": next(iter(editions_to_name(team.benchmark, timezone.now())), None),
-        "statements": team.statements.order_by("-number"),
-        "newest_statement": newest,
-        "statement_form": StatementForm(newest=newest),
-    }
-
-
-def overview_context(benchmark: Benchmark, person: User) -> dict[str, Any]:
-    """For ``_submissions_overview.html``: the newest submissions of all teams, and statements that wait."""
-    waiting = statements_known_to(person, benchmark).filter(passed_at=None, refused_because="")
-    return {"submissions": submissions_known_to(person, benchmark), "waiting_statements": waiting}
 
 
 @person_required
@@ -66,20 +42,36 @@ def overview_context(benchmark: Benchmark, person: User) -> dict[str, Any]:
 def leaderboard_submissions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Who looks on sees what all teams sent; a member that of the own team. A file begins its check."""
     benchmark = known_benchmark(request.user, slug)
+    sent = submissions_known_to(request.user, benchmark)
     if looks_on(request.user) and request.method != "POST":
-        context = overview_context(benchmark, request.user)
-        context["page"] = numbered_page(request.GET, context["submissions"], PER_PAGE)
-        return render(request, "readerstudy/leaderboard/submissions.html", {**context, "benchmark": benchmark})
+        statements = statements_known_to(request.user, benchmark)
+        context = {
+            "benchmark": benchmark,
+            "page": numbered_page(request.GET, sent, PER_PAGE),
+            "waiting_statements": statements.filter(passed_at=None, refused_because=""),
+        }
+        return render(request, "readerstudy/leaderboard/submissions.html", context)
     team = team_of(request.user, slug)
     form = AnswersForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     if form.is_bound and form.is_valid():
         file, way = form.cleaned_data["file"], form.cleaned_data["duplicates"]
-        sent = run_on_form(
+        made = run_on_form(
             form, lambda: receive_submission(team, file.chunks(), file.name, duplicates=way, **by(request))
         )
-        if sent is not None:
-            return redirect("leaderboard-submission", slug, sent.public_id)
-    context = {"benchmark": benchmark, **submissions_context(team, request.user), "answers_form": form}
+        if made is not None:
+            return redirect("leaderboard-submission", slug, made.public_id)
+    statements = team.statements.order_by("-number")
+    context = {
+        "benchmark": benchmark,
+        "team": team,
+        "submissions": sent.filter(team=team)[:PER_PAGE],
+        "may_send": benchmark.state == BenchmarkState.FROZEN,
+        "answers_form": form,
+        "next_edition": next(iter(editions_to_name(benchmark, timezone.now())), None),
+        "statements": statements,
+        "newest_statement": statements.first(),
+        "statement_form": StatementForm(newest=statements.first()),
+    }
     status = 422 if form.errors else 200
     return render(request, "readerstudy/leaderboard/team_submissions.html", context, status=status)
 

@@ -201,7 +201,7 @@ def test_the_questions_are_taken_by_members_and_a_download_goes_on(sam: User, co
     assert (rest.status_code, rest.getvalue()) == (206, content[100:])
     found = packed_inputs(board)
     assert found is not None
-    assert content == found.path.read_bytes()
+    assert content == found.read_bytes()
     board.state = BenchmarkState.CLOSED
     board.save()
     page(sam, "/leaderboards/private-test/inputs/", 409)

@@ -84,9 +84,9 @@ def test_characters_that_are_not_shown_go() -> None:
 
 
 def test_the_card_is_in_the_form_of_hugging_face() -> None:
-    results = [
-        CardResult("Accuracy, all questions", 61.2, (60.1, 62.3), 41_007),
-        CardResult("Presence", 70.0, None, 30),
+    results: list[CardResult] = [
+        ("Accuracy, all questions", {"value": 61.2, "low": 60.1, "high": 62.3, "n": 41_007}),
+        ("Presence", {"value": 70.0, "low": None, "high": None, "n": 30}),
     ]
     card = model_card(statement_answers(data_padchest="yes"), results, **CARD)
     front = front_of(card)
@@ -123,7 +123,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_of_strangers_stays_text_in_the_front(text: str) -> None:
-    results = [CardResult(text, 50.0, None, 30)]
+    results: list[CardResult] = [(text, {"value": 50.0, "low": None, "high": None, "n": 30})]
     said = cleaned(statement_answers(model=text, licence=text))
     about: dict[str, Any] = {**CARD, "team": text, "benchmark": text, "slug": text}
     front = front_of(model_card(said, results, **about))

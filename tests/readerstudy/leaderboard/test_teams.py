@@ -27,7 +27,6 @@ from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.leaderboard.access import LeaderboardRefused, own_team, teams_known_to
 from readerstudy.leaderboard.home import leaderboards_of_submitter
 from readerstudy.leaderboard.teams import (
-    TeamWanted,
     add_member,
     approve_team,
     ask_for_team,
@@ -56,13 +55,9 @@ def sam() -> User:
     return make_person("Sam", Role.MODEL_SUBMITTER)
 
 
-def team_wanted(**fields: Any) -> TeamWanted:
-    named = {"name": "Blue team", "institution": "Example University", "contact": "team@example.org"}
-    return TeamWanted(**{**named, **fields})
-
-
 def ask(board: Benchmark, person: User, **fields: Any) -> Team:
-    return ask_for_team(board, team_wanted(**fields), actor=person, at=NOW)
+    named = {"name": "Blue team", "institution": "Example University", "contact": "team@example.org"}
+    return ask_for_team(board, **{**named, **fields}, actor=person, at=NOW)
 
 
 # --- asking ---------------------------------------------------------------------------------------
