@@ -46,6 +46,7 @@ urlpatterns = [
     path("review/<str:public_id>/draft/", cases.review_draft, name="review-draft"),
     path("review/<str:public_id>/events/", cases.review_events, name="review-events"),
     path("review/<str:public_id>/submit/", cases.review_submit, name="review-submit"),
+    path("review/<str:public_id>/slip/", cases.review_slip, name="review-slip"),
     path("review/<str:public_id>/skip/", cases.review_skip, name="review-skip"),
     path("review/<str:public_id>/return/", cases.review_return, name="review-return"),
     path("review/<str:public_id>/identifies/", cases.review_identifies, name="review-identifies"),

@@ -129,6 +129,7 @@ ACTS: dict[str, _StrPromise] = {
     "review.answered": _("answered a question blind"),
     "review.report_opened": _("opened the report of a reviewed question"),
     "review.returned": _("handed a question back"),
+    "review.slip_reported": _("reported an input error in a blind answer"),
     "review.skipped": _("skipped a question"),
     "review.submitted": _("submitted a review"),
     "reviewer.reminded": _("reminded a reviewer"),

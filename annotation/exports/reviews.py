@@ -114,6 +114,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("blind_defensible", TEXT, "All options judged defensible before the key was shown, joined by |.", LETTERS),
     Column("blind_difficulty", TEXT, "Difficulty judged before the key was shown.", "easy, medium, hard"),
     Column("blind_answered_at", TIME, "When the blind answer was stored; missing where none was asked."),
+    Column("blind_meant", TEXT, "What was meant: a reported input error of blind_best.", f"{LETTERS}, none, (empty)"),
     *_time_columns("blind_", "the blind answer"),
     Column("key", TEXT, "The key of this wording.", _words(OptionLetter)),
     Column("blind_equals_key", YES_NO, "Whether blind_best is the key; missing where no blind answer was asked."),
@@ -167,6 +168,7 @@ _VALUES = {
     "blind_defensible": F("assignment__blind_answer__defensible"),
     "blind_difficulty": F("assignment__blind_answer__difficulty"),
     "blind_answered_at": F("assignment__blind_answer__answered_at"),
+    "blind_meant": F("assignment__blind_answer__meant"),
     "report_opened_at": F("assignment__report_opened_at"),
     **{f"answer_{column}": F(f"assignment__blind_answer__{column}") for column in _TIMES},
 }
@@ -264,6 +266,7 @@ def _cells(row: dict[str, Any], reviewer: str, asked: frozenset[str]) -> dict[st
         "reassigned": row["reassigned_from"] is not None,
         "blind_best": row["blind_best"] or "",
         "blind_difficulty": row["blind_difficulty"] or "",
+        "blind_meant": row["blind_meant"] or "",
         "blind_defensible": "|".join(row["blind_defensible"] or []),
         "blind_equals_key": row["blind_best"] == row["key"] if was_asked else None,
         "withdrawn_flags": "|".join(sorted(row["withdrawn_flags"])),

@@ -240,6 +240,7 @@ class BlindAnswer(Timed):
     best = WordField(OptionLetter, max_length=1, blank=True)  # empty: no option is defensible
     defensible = models.JSONField(default=list)  # letters, the best one included
     difficulty = WordField(Difficulty, max_length=6)
+    meant = models.CharField(max_length=4, blank=True, db_default="")  # reported as input error: a letter, or "none"
     answered_at = models.DateTimeField()
 
     def __str__(self) -> str:

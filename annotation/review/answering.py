@@ -31,7 +31,7 @@ from annotation.case.kernels.traces import (
     time_columns,
     trace_so_far,
 )
-from annotation.enums import EventKind, GradeName, ImageState, RoundSteps
+from annotation.enums import EventKind, GradeName, ImageState, OptionLetter, RoundSteps
 from annotation.models import Assignment, BlindAnswer, Image, ReviewDraft, ReviewEvent, User
 from annotation.review.assignments import (
     drop_draft,
@@ -246,6 +246,26 @@ def make_answer(assignment: Assignment, blind: Blind, *, at: datetime, **measure
         answered_at=at,
         **measured,
     )
+
+
+@transaction.atomic
+def report_slip(assignment: Assignment, meant: str, *, actor: User, at: datetime) -> BlindAnswer:
+    """Store beside the blind answer that ``meant``, a letter or "none", was meant; the answer itself stays as it is.
+
+    The last report counts. Raises ReviewRefused before the answer, after the first submission, and for the same option.
+    """
+    locked = lock_assignment(assignment, actor=actor)
+    answer = stored_answer(locked)
+    if answer is None:
+        raise answer_first()
+    if newest_review(locked) is not None:
+        raise ReviewRefused("submitted", _("The review is submitted: an input error is reported before that."))
+    if meant not in {"none", *OptionLetter.values()} - {answer.best or "none", ""}:
+        raise ReviewRefused("bad_option", _("Choose the option that you meant."), status=422)
+    answer.meant = meant
+    answer.save(update_fields=["meant"])
+    record("review.slip_reported", actor=actor, at=at, subject=locked)
+    return answer
 
 
 @transaction.atomic

@@ -31,7 +31,7 @@ _COLUMNS = (
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
     *("revision__images_left_out", "revision__question__exam__prior"),
     *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "blind_answer__unreadable"),
-    "blind_answer__time_flags",
+    *("blind_answer__time_flags", "blind_answer__meant"),
     *("draft__data", "draft__sequence", "draft__page"),
 )
 _QUESTION = OuterRef("revision__question")

@@ -137,6 +137,7 @@ class ShownCase(Struct, frozen=True, kw_only=True):
     knows_key: bool  # the reviewer has read the key elsewhere: nothing can be answered blind
     is_first: bool  # the first case of the reviewer's first round: the steps are explained
     own: Blind | None = None
+    meant: str = ""  # reported as an input error of the blind answer
     key: str = ""
     explanation: str = ""
     is_explained_by_model: bool = False
@@ -151,6 +152,11 @@ class ShownCase(Struct, frozen=True, kw_only=True):
     @property
     def is_blind(self) -> bool:
         return self.step == Step.BLIND
+
+    @property
+    def may_slip(self) -> bool:
+        """Whether an input error of the blind answer can be reported still."""
+        return self.own is not None and not self.version and self.round_open
 
     @property
     def has_images(self) -> bool:
@@ -221,6 +227,7 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         knows_key=knows_key(assignment),
         is_first=state.round_open and answer is None and progress.place == 1 and progress.is_new,
         own=own,
+        meant=answer.meant if answer is not None else "",
         task=next((task for task in Task if task == revision.task), None) if Part.TASK in parts else None,
         category=revision.category if Part.CATEGORY in parts else "",
         report_opened=Part.REPORT in parts,

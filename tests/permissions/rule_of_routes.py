@@ -52,7 +52,9 @@ RULES: dict[str, Rule] = {
     **_each(rules.DECISIONS, "review-decisions"),
     **_each(rules.CALIBRATION, "calibration"),
     **_each(rules.CASE, "review-case review-report review-categories review-identifies"),
-    **_each(rules.CASE_ACT, "review-answer review-draft review-events review-submit review-skip review-return"),
+    **_each(
+        rules.CASE_ACT, "review-answer review-draft review-events review-submit review-skip review-slip review-return"
+    ),
     **_each(rules.OWN_COMMENTS, "review-comments"),
     **_each(rules.DISCUSSION, "comment-add comment-withdraw comment-done"),
     **_each(rules.COMMENTS, "api-question-comments api-comment-withdraw api-comment-done"),

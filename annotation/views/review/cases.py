@@ -32,6 +32,7 @@ from annotation.review.answering import (
     mark_opened,
     open_report,
     record_events,
+    report_slip,
     save_draft,
 )
 from annotation.review.assignments import categories_of, counts_by_state, named_assignment, own_assignment
@@ -117,6 +118,15 @@ def review_answer(request: AuthenticatedRequest, assignment: Assignment) -> Http
         trace=trace_of(request),
     )
     return same_case(request, stored.assignment)
+
+
+@case_act
+def review_slip(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """Store which option was meant in place of the blind answer. 204 when it is stored."""
+    report_slip(assignment, request.POST.get("meant", ""), actor=request.user, at=timezone.now())
+    if asks_for_part(request):
+        return HttpResponse(status=204)
+    return redirect("review-case", public_id=assignment.public_id)
 
 
 @case_act

@@ -159,6 +159,7 @@ class CasePage {
     const always = { keys: () => this.open("keys-dialog"), fold: () => fold(!isFolded()) };
     const whileOpen = {
       pause: () => this.open("pause-dialog"),
+      slip: () => byId("slip-dialog") && this.open("slip-dialog"),
       report: () => this.openReport(),
       skip: () => byId("skip-dialog") && document.querySelector('[data-open="skip-dialog"]')?.click(),
       category: () => this.correctCategory(),
@@ -192,6 +193,7 @@ class CasePage {
     event.preventDefault();
     const acts = {
       report: () => this.openReport(),
+      slip: () => this.reportSlip(event.target, event.submitter?.value),
       skip: () => this.leaveQuestion(event.target, this.data.skipUrl),
       return: () => this.leaveQuestion(event.target, this.data.returnUrl),
       identifies: () => this.hideImages(),
@@ -248,6 +250,19 @@ class CasePage {
     const [next] = step === "judge" ? jsonOf("next-cases") : [];
     this.clock.mark("submitted", { step });
     await this.post(this.form.action, [...valuesOf(this.form), ...this.screen.fields(), ...this.drafts.basis()], this.form, next);
+  }
+
+  /** Which option was meant is noted beside the blind answer, which stays. */
+  async reportSlip(form, meant) {
+    form.closest("dialog").close();
+    const asked = this.data.assignment;
+    const answer = await send(form.action, () => bodyOf([["meant", meant]]), { tell: (state) => this.say(state) });
+    if (asked !== this.data.assignment) return;
+    if (!answer.ok) return void this.receive(answer, this.form);
+    this.say("");
+    const place = byId("case-meant");
+    place.textContent = place.dataset.words.replace("{option}", meant);
+    this.message(this.words.slipNoted);
   }
 
   /** Skip it, or hand it back for good. */

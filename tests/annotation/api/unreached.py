@@ -98,8 +98,8 @@ NOT = {
     ),
     **_each("token-new token-revoke", "no token makes or revokes tokens: a stolen one would never end"),
     **_each(
-        "calibration review-answer review-report review-draft review-events review-submit review-skip review-return "
-        "review-identifies adjudication-next adjudication-decide adjudication-revise",
+        "calibration review-answer review-report review-draft review-events review-submit review-skip "
+        "review-slip review-return review-identifies adjudication-next adjudication-decide adjudication-revise",
         "a person judges at the screen, at which the time runs and images are painted",
     ),
     **_each(

@@ -12,6 +12,7 @@ from annotation.review.answering import (
     Basis,
     answer_blind,
     open_report,
+    report_slip,
     save_draft,
 )
 from annotation.review.assignments import categories_of, next_assignment, progress_at, rounds_of
@@ -105,6 +106,24 @@ def test_an_open_round_asks_for_the_judgement_only(rita: User, noon: datetime) -
     with refuses(ReviewRefused, "changed"):
         answer(assignment, rita, noon)
     assert submit_review(assignment, good_judgement(), actor=rita, at=noon).version == 1
+
+
+@pytest.mark.logs("review.slip_reported")
+def test_an_input_error_is_noted_beside_the_blind_answer(first: Assignment, rita: User, noon: datetime) -> None:
+    with refuses(ReviewRefused, "answer_first"):
+        report_slip(first, "B", actor=rita, at=noon)
+    answer(first, rita, noon, best="C", defensible=["C"])
+    for wrong in ("C", "", "E", "b"):
+        with refuses(ReviewRefused, "bad_option"):
+            report_slip(first, wrong, actor=rita, at=noon)
+    for meant in ("B", "none"):
+        report_slip(first, meant, actor=rita, at=noon)
+        stored = BlindAnswer.objects.get()
+        assert (stored.best, stored.meant) == ("C", meant)
+    assert {event.facts == {} for event in AuditEvent.objects.filter(act="review.slip_reported")} == {True}
+    submit_review(first, good_judgement(disagreement="own_error", reasoning="Slipped."), actor=rita, at=noon)
+    with refuses(ReviewRefused, "submitted"):
+        report_slip(first, "D", actor=rita, at=noon)
 
 
 @pytest.mark.logs("review.report_opened")

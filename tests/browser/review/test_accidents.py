@@ -101,3 +101,19 @@ def test_a_double_click_submits_where_the_round_says_so(page: Page, review_round
     double_click(page, 2)
     expect(page.locator("#case-form[data-step=judge]")).to_be_visible()
     assert assignments_of(rita, review_round)[0].blind_answer.best == "C"
+
+
+def test_a_blind_answer_can_be_called_an_input_error(page: Page, review_round: ReviewRound, rita: User) -> None:
+    start(page, review_round)
+    press(page, "2", "Shift+E")  # nothing is answered yet, and Shift+E is not "easy"
+    assert checked(page) == {"best": ["B"]}
+    answer(page, "e")
+    press(page, "1", "Shift+E")
+    expect(page.get_by_role("button", name="B Pneumothorax")).to_be_disabled()
+    page.get_by_role("button", name="C Visible ribs").press("Enter")
+    expect(page.locator("#case-meant")).to_have_text("meant: C")
+    assert checked(page)["clinical_quality"] == ["1"]
+    stored = assignments_of(rita, review_round)[0].blind_answer
+    assert (stored.best, stored.meant) == ("B", "C")
+    page.reload()
+    expect(page.locator("#case-meant")).to_have_text("meant: C")
