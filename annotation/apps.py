@@ -20,6 +20,7 @@ class AnnotationConfig(ContributingApp):
         from annotation.ingest.uploading import hide_upload, purge_upload, show_upload
         from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload
         from annotation.outcomes.attention import attention_work
+        from annotation.outcomes.next_steps import banks_looked_after
         from annotation.outcomes.outcome_groups import FLAGGED, FOUND, SETTLED, VALID
         from annotation.outcomes.overview import adjudication_work
         from annotation.questionbank.bank_life import hide_bank, purge_bank, show_bank
@@ -38,7 +39,7 @@ class AnnotationConfig(ContributingApp):
                 "round": BinKind(ReviewRound, _("review round"), hide_round, show_round, purge_round),
             },
             archived={QuestionBank: "bank", SamplingPlan: "sample", ReviewRound: "round"},
-            work=(adjudication_work, attention_work, finished_work, pairs_work, mentions_work),
+            work=(adjudication_work, attention_work, banks_looked_after, finished_work, pairs_work, mentions_work),
             bank_filters=(BY_IMAGES, VALID, FOUND, FLAGGED, SETTLED, TAGGED),
             difficulties={"model": by_model, "reviewers": by_reviewers, "readers": by_readers},
             fillers={

@@ -25,6 +25,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.leaderboard import teams
         from readerstudy.leaderboard.benchmarks import asks_bank, keeps_private
         from readerstudy.leaderboard.home import leaderboards_of_submitter, leaderboards_under_way
+        from readerstudy.model_runs.next_steps import runs_looked_after
         from readerstudy.model_runs.planning import read_of_bank
         from readerstudy.model_runs.publishing import publish_later
         from readerstudy.models import ReaderStudy
@@ -65,6 +66,7 @@ class ReaderstudyConfig(ContributingApp):
                 leaderboards_of_submitter,
                 waiting_studies,
                 studies_under_way,
+                runs_looked_after,
                 leaderboards_under_way,
             ),
             person_tables=(data_of_reader, teams.data_of_member),

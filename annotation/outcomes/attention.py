@@ -9,16 +9,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.enums import AssignmentState, QuestionState, Role, RoundState
-from annotation.models import Assignment, CalibrationResult, ReviewRound, Settlement, User
+from annotation.models import Assignment, ReviewRound, Settlement, User
+from annotation.outcomes.next_steps import RoundCounts, counts_of_rounds, next_of_round, not_calibrated
 from annotation.people.mailing import can_send, send_email
-from annotation.people.open_work import WorkItem, WorkSection
+from annotation.people.open_work import NextStep, WorkItem, WorkSection, first_due
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.kernels.visibility import OthersPart, visible_of_others
 from annotation.review.onlookers import onlookers
@@ -43,26 +44,42 @@ class Attention:
 
 def attention_of(person: User, at: datetime) -> list[Attention]:
     """Of the rounds that this person coordinates, the newest first; nothing that judging in one hides from them."""
+    return _looked_after(person, at)[0]
+
+
+def _looked_after(person: User, at: datetime) -> tuple[list[Attention], list[NextStep]]:
+    """What needs attention once it is open, and what comes next in each round."""
     rounds = list(_coordinated(person)[:MOST_ROUNDS])
     if not rounds:
-        return []
+        return [], []
     open_rounds = [one for one in rounds if one.state == RoundState.OPEN]
     ended = [one for one in rounds if one.state in (RoundState.COMPLETE, RoundState.ADJUDICATION)]
     person_in = onlookers(person, ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]))
     judged = {pk for pk, one in person_in.items() if one.reviews or one.adjudicates}
     seen = [one for one in ended if OthersPart.OUTCOMES in visible_of_others(person_in[one.pk])]
-    return [*_of_reviewers(open_rounds, judged, at), *_of_settling(seen, at)]
+    known = {one.pk for one in seen} | ({one.pk for one in open_rounds} - judged)
+    counts = counts_of_rounds(rounds, known=known)
+    steps = {one.pk: next_of_round(one, counts[one.pk]) for one in rounds}
+    found = [*_of_reviewers(open_rounds, counts, at), *_disputed_lately(seen, at)]
+    said = {(one.review_round.pk, one.sentence) for one in found}
+    for one in [*open_rounds, *ended]:
+        step = steps[one.pk]
+        if step and (step.is_due or one.state == RoundState.ADJUDICATION) and (one.pk, step.sentence) not in said:
+            tone = "good" if step.is_act else "warn" if step.is_due else ""
+            part = "" if step.is_act else "#" + step.url.partition("#")[2]
+            found.append(Attention(one, _("waits"), tone, step.sentence, part))
+    return found, [step for step in steps.values() if step]
 
 
 def _coordinated(person: User) -> QuerySet[ReviewRound]:
-    rows = ReviewRound.objects.filter(archived_at=None).exclude(state__in=(RoundState.DRAFT, RoundState.CLOSED))
+    rows = ReviewRound.objects.filter(archived_at=None).exclude(state=RoundState.CLOSED)
     if Role.COORDINATOR not in site_roles(person):
         rows = rows.filter(memberships__user=person, memberships__role=Role.COORDINATOR)
-    return rows.order_by("-opened_at", "-pk")
+    return rows.order_by(F("opened_at").desc(nulls_last=True), "-pk")
 
 
-def _of_reviewers(rounds: Sequence[ReviewRound], judged: set[int], at: datetime) -> list[Attention]:
-    """Late, stuck, handed back, not calibrated; and rounds in which everything is in. Two queries."""
+def _of_reviewers(rounds: Sequence[ReviewRound], counts: Mapping[int, RoundCounts], at: datetime) -> list[Attention]:
+    """Late, stuck, not calibrated."""
     if not rounds:
         return []
     by_pk = {one.pk: one for one in rounds}
@@ -75,7 +92,6 @@ def _of_reviewers(rounds: Sequence[ReviewRound], judged: set[int], at: datetime)
             n_all=Count("pk", filter=~Q(state=AssignmentState.RETURNED)),
             n_submitted=Count("pk", filter=Q(state=AssignmentState.SUBMITTED)),
             n_to_do=Count("pk", filter=Q(state__in=UNFINISHED)),
-            n_returned=Count("pk", filter=Q(state=AssignmentState.RETURNED)),
             opened=Max("opened_at"),
             answered=Max("blind_answer__answered_at"),
         )
@@ -84,7 +100,6 @@ def _of_reviewers(rounds: Sequence[ReviewRound], judged: set[int], at: datetime)
     of_round: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         of_round[row["round"]].append(row)
-    failed = _not_passed(set(by_pk) - judged)
     found = []
     for one in rounds:
         people = of_round[one.pk]
@@ -93,14 +108,8 @@ def _of_reviewers(rounds: Sequence[ReviewRound], judged: set[int], at: datetime)
         if idle:
             sentence = _("Nothing for %(n)s days: %(names)s") % {"n": STUCK_AFTER.days, "names": ", ".join(idle)}
             found.append(Attention(one, _("stuck"), "warn", sentence))
-        if failed[one.pk]:
-            sentence = _("Calibration not passed: %(names)s") % {"names": ", ".join(failed[one.pk])}
-            found.append(Attention(one, _("stuck"), "warn", sentence, "#calibration-title"))
-        if n_returned := sum(row["n_returned"] for row in people):
-            sentence = ngettext("%(n)s question was handed back", "%(n)s questions were handed back", n_returned)
-            found.append(Attention(one, _("waits"), "warn", sentence % {"n": n_returned}))
-        if people and not n_returned and not any(row["n_to_do"] for row in people):
-            found.append(Attention(one, _("waits"), "good", _("All reviews are in: end the independent reviews")))
+        if names := counts[one.pk].uncalibrated:
+            found.append(Attention(one, _("stuck"), "warn", not_calibrated(names), "#calibration-title"))
     return found
 
 
@@ -124,24 +133,9 @@ def _is_idle(review_round: ReviewRound, row: Mapping[str, Any], at: datetime) ->
     return bool(moments) and at - max(moments) >= STUCK_AFTER
 
 
-def _not_passed(rounds: set[int]) -> dict[int, list[str]]:
-    """Who has finished the calibration of a round, has not passed, and was not let in."""
-    rows = CalibrationResult.objects.filter(
-        round__in=rounds, passed=False, finished_at__isnull=False, let_in_at__isnull=True
-    )
-    found = defaultdict(list)
-    for pk, name in rows.order_by("reviewer__name").values_list("round", "reviewer__name"):
-        found[pk].append(name)
-    return found
-
-
-def _of_settling(seen: Sequence[ReviewRound], at: datetime) -> list[Attention]:
-    waiting: Counter[int] = Counter()
-    lately: Counter[int] = Counter()
-    disputed = Settlement.objects.filter(round__in=seen, outcome=QuestionState.DISPUTED)
-    for pk, settled_at in disputed.values_list("round", "settled_at"):
-        waiting[pk] += 1
-        lately[pk] += settled_at > at - LATELY
+def _disputed_lately(seen: Sequence[ReviewRound], at: datetime) -> list[Attention]:
+    disputed = Settlement.objects.filter(round__in=seen, outcome=QuestionState.DISPUTED, settled_at__gt=at - LATELY)
+    lately = Counter(disputed.values_list("round", flat=True))
     found = []
     for one in seen:
         if n := lately[one.pk]:
@@ -149,20 +143,12 @@ def _of_settling(seen: Sequence[ReviewRound], at: datetime) -> list[Attention]:
                 "%(n)s question became disputed since yesterday", "%(n)s questions became disputed since yesterday", n
             )
             found.append(Attention(one, _("disputed"), "warn", sentence % {"n": n}, "#settling-title"))
-        if one.state == RoundState.ADJUDICATION and waiting[one.pk]:
-            sentence = ngettext(
-                "%(n)s question waits for an adjudicator", "%(n)s questions wait for an adjudicator", waiting[one.pk]
-            )
-            found.append(Attention(one, _("waits"), "", sentence % {"n": waiting[one.pk]}, "#settling-title"))
-        elif waiting[one.pk]:
-            found.append(Attention(one, _("waits"), "warn", _("Adjudication can begin"), "#settling-title"))
-        else:
-            found.append(Attention(one, _("waits"), "good", _("Everything is settled: close the round")))
     return found
 
 
 def attention_work(person: User, at: datetime) -> WorkSection | None:
     """The section of the home page of a coordinator."""
+    found, steps = _looked_after(person, at)
     items = [
         WorkItem(
             one.review_round.name,
@@ -171,9 +157,9 @@ def attention_work(person: User, at: datetime) -> WorkSection | None:
             state=one.tag,
             tone=one.tone,
         )
-        for one in attention_of(person, at)
+        for one in found
     ]
-    return WorkSection(_("Needs your attention"), items) if items else None
+    return WorkSection(_("Needs your attention"), items, first_due(steps)) if found or steps else None
 
 
 def send_digests(*, at: datetime) -> tuple[int, int]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Count, F, Q, QuerySet, When
 from django.utils.translation import gettext
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from annotation.backup.taking import is_backup_due, kept_backups
 from annotation.contributions import contributed
 from annotation.enums import AssignmentState, ImageState, Role, RoundState
-from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User
+from annotation.models import Assignment, Image, Job, ReviewRound, User
 from annotation.people.invitations import open_invitations
+from annotation.questionbank.listing import ImageCounts
 from annotation.site.permissions import site_roles
 from annotation.site.zones import time_text
 
-SHOWN = 8  # rounds, banks and jobs named on the home page; the rest is on their own pages
+SHOWN = 8  # rounds, banks, studies and jobs named on the home page; the rest is on their own pages
 
 
 class RoundWork(Struct, frozen=True):
@@ -44,10 +45,7 @@ class Coordination(Struct, frozen=True):
     """What a coordinator looks after."""
 
     rounds: list[RoundWork]
-    banks: list[QuestionBank]
     jobs: list[Job]
-    n_missing: int = 0  # images of questions of these banks that have not come in; counted until there is a round
-    n_arrived: int = 0  # and those that have
 
 
 class Administration(Struct, frozen=True):
@@ -57,11 +55,19 @@ class Administration(Struct, frozen=True):
 
 
 class NextStep(Struct, frozen=True):
-    """The one thing to do next."""
+    """The one thing to do next. Home says what it is about; on the page of that thing the sentence stands alone."""
 
     label: str
     sentence: str
     url: str
+    about: str = ""  # the name of the thing
+    is_act: bool = False  # asked for by POST, and confirmed there
+    is_due: bool = True  # up to who reads it; otherwise it says whom or what everything waits for
+
+
+def first_due(steps: Iterable[NextStep | None]) -> NextStep | None:
+    """The first that is up to the person, otherwise the first that says what everything waits for."""
+    return min(filter(None, steps), key=lambda step: not step.is_due, default=None)
 
 
 class WorkItem(Struct, frozen=True):
@@ -91,7 +97,7 @@ class OpenWork(Struct, frozen=True):
     reviews: list[RoundWork] = field(default_factory=list)
     coordination: Coordination | None = None
     administration: Administration | None = None
-    n_quarantined: int | None = None  # None: not for this person to know
+    images: ImageCounts | None = None  # in quarantine, and whether any can be seen; None: not for this person to know
     decides_quarantine: bool = False
     work: list[WorkSection] = field(default_factory=list)  # of other apps
 
@@ -113,7 +119,7 @@ def open_work_of(person: User, at: datetime) -> OpenWork:
         reviews=_own_reviews(person, at),
         coordination=_coordination(person, own_rounds) if coordinates or own_rounds else None,
         administration=_administration(at) if Role.ADMINISTRATOR in roles else None,
-        n_quarantined=_n_quarantined() if coordinates or Role.DEIDENTIFIER in roles else None,
+        images=_quarantine() if coordinates or Role.DEIDENTIFIER in roles else None,
         decides_quarantine=Role.DEIDENTIFIER in roles,
         work=_work(person, at),
     )
@@ -121,7 +127,7 @@ def open_work_of(person: User, at: datetime) -> OpenWork:
 
 def _work(person: User, at: datetime) -> list[WorkSection]:
     found = (work_of(person, at) for work_of in contributed().work)
-    return [section for section in found if section is not None and (section.items or section.empty)]
+    return [section for section in found if section and (section.items or section.empty or section.step)]
 
 
 def _own_reviews(person: User, at: datetime) -> list[RoundWork]:
@@ -165,18 +171,9 @@ def _coordination(person: User, only_rounds: list[int] | None) -> Coordination:
     """Everything for a coordinator of the site; only their rounds for a coordinator of rounds."""
     rounds = ReviewRound.objects.filter(archived_at__isnull=True)
     if only_rounds is not None:
-        return Coordination(_rounds(rounds.filter(pk__in=only_rounds)), [], [])
-    banks = QuestionBank.objects.filter(archived_at__isnull=True).order_by("-created_at")[:SHOWN]
+        return Coordination(_rounds(rounds.filter(pk__in=only_rounds)), [])
     jobs = Job.objects.unfinished().order_by("created_at")[:SHOWN]
-    coordination = Coordination(_rounds(rounds), list(banks), list(jobs))
-    if coordination.rounds or not coordination.banks:
-        return coordination
-    named = Image.objects.filter(Exists(Question.objects.filter(exam=OuterRef("exam"), bank__in=coordination.banks)))
-    counts = named.aggregate(
-        n_missing=Count("pk", filter=Q(state=ImageState.PENDING)),
-        n_arrived=Count("pk", filter=~Q(state=ImageState.PENDING)),
-    )
-    return replace(coordination, **counts)
+    return Coordination(_rounds(rounds), list(jobs))
 
 
 def _rounds(rows: QuerySet[ReviewRound]) -> list[RoundWork]:
@@ -190,8 +187,11 @@ def _rounds(rows: QuerySet[ReviewRound]) -> list[RoundWork]:
     return [RoundWork(r.slug, r.name, r.state, r.n_done, r.n_total) for r in rows]
 
 
-def _n_quarantined() -> int:
-    return Image.objects.filter(state=ImageState.QUARANTINED).count()
+def _quarantine() -> ImageCounts:
+    n = Image.objects.filter(state=ImageState.QUARANTINED).count()
+    return ImageCounts(
+        n_quarantined=n, n_available=int(n and Image.objects.filter(state=ImageState.AVAILABLE).exists())
+    )
 
 
 def _administration(at: datetime) -> Administration:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.cache import cache
-from django.db.models import Count, F, Max, OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, QuerySet, Subquery
 from django.utils.translation import gettext as _
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -339,12 +339,31 @@ def n_questions(files: Iterable[BankImport]) -> int:
     return sum(row.result.get("created", 0) for row in files)
 
 
-def n_missing_images(bank: QuestionBank) -> int:
-    """Images that questions name and whose files have not come in; of a large bank as of some minutes ago."""
-    name = f"missing:{bank.pk}"
-    known: int | None = cache.get(name)
+class ImageCounts(Struct, frozen=True):
+    """How many images are in which state; of removed ones nobody waits for anything."""
+
+    n_pending: int = 0
+    n_checking: int = 0
+    n_quarantined: int = 0
+    n_available: int = 0
+
+    @classmethod
+    def of(cls, images: QuerySet[Image]) -> ImageCounts:
+        found = dict(images.order_by().values_list("state").annotate(n=Count("pk")))
+        return cls(**{f"n_{state}": n for state, n in found.items() if state != ImageState.REMOVED})
+
+    @property
+    def n_all(self) -> int:
+        return self.n_pending + self.n_checking + self.n_quarantined + self.n_available
+
+
+def images_of_bank(bank: QuestionBank) -> ImageCounts:
+    """Of the exams that questions of the bank are on; of a large bank as of some minutes ago."""
+    name = f"images:{bank.pk}"
+    known: ImageCounts | None = cache.get(name)
     if known is None:
-        known = Image.objects.filter(exam__bank=bank, state=ImageState.PENDING).count()
+        asked = Question.objects.filter(exam=OuterRef("exam"), bank=bank)
+        known = ImageCounts.of(Image.objects.filter(Exists(asked), exam__bank=bank))
         last = Question.objects.filter(bank=bank).aggregate(last=Max("number"))["last"] or 0
         cache.set(name, known, 300 if last > MOST_LISTED else 0)
     return known

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from annotation.enums import ImportState, Role
 from annotation.models import BankImport, User
-from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
+from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection, first_due
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, within_reach
 from annotation.site.zones import time_text
 from readerstudy.enums import Block, StudyState
@@ -30,6 +30,7 @@ class StudyLine(Struct, frozen=True):
     n_readers: int
     n_done: int  # cases of the main block with an answer of any kind
     n_total: int  # cases of the main block in the sets of these readers
+    is_read_elsewhere: bool = False  # frozen, with readers of whom none has an account
 
 
 def studies_known_to(person: User) -> QuerySet[ReaderStudy]:
@@ -48,7 +49,7 @@ def n_newer_wordings(study: ReaderStudy) -> int:
 
 
 def lines_of(studies: Iterable[ReaderStudy]) -> list[StudyLine]:
-    """The numbers of these studies; five queries, however many there are."""
+    """The numbers of these studies; five queries, however many there are, and one more where some are frozen."""
     rows = list(studies)
     ids = [study.pk for study in rows]
     if not ids:
@@ -65,8 +66,19 @@ def lines_of(studies: Iterable[ReaderStudy]) -> list[StudyLine]:
         "enrolment__study",
     )
     total = _counts(Enrolment.objects.filter(study__in=ids, **there), "study", "case_set__cases")
+    frozen = [one.pk for one in rows if one.state == StudyState.FROZEN]
+    accounts = _counts(Enrolment.objects.filter(study__in=frozen), "study", "reader") if frozen else {}
     return [
-        StudyLine(one, *(counts.get(one.pk, 0) for counts in (cases, practice, readers, done, total))) for one in rows
+        StudyLine(
+            one,
+            n_cases=cases.get(one.pk, 0),
+            n_practice=practice.get(one.pk, 0),
+            n_readers=readers.get(one.pk, 0),
+            n_done=done.get(one.pk, 0),
+            n_total=total.get(one.pk, 0),
+            is_read_elsewhere=accounts.get(one.pk) == 0,
+        )
+        for one in rows
     ]
 
 
@@ -97,21 +109,47 @@ def studies_under_way(person: User, at: datetime) -> WorkSection | None:
         )
         for line in lines
     ]
-    step = _step(lines[0]) if not is_administrator(person) or is_coordinator(person) else None
+    looks_after = is_coordinator(person) or not is_administrator(person)
+    step = first_due(next_of_study(line) for line in lines) if looks_after else None
     return WorkSection(_("Reader studies"), items, step, url=reverse("studies"))
 
 
-def _step(line: StudyLine) -> NextStep | None:
-    """What the first listed study waits for; a closed one waits for nothing."""
-    sentence = {
-        StudyState.OPEN: _("“%(study)s” is being read: %(done)d of %(total)d answers are in."),
-        StudyState.FROZEN: _("“%(study)s” is frozen and waits to be opened."),
-        StudyState.DRAFT: _("“%(study)s” is a draft: nobody reads before it is frozen and opened."),
-    }.get(StudyState(line.study.state))
-    if sentence is None:
+def has_texts(study: ReaderStudy) -> bool:
+    """What readers must be told before anybody reads."""
+    return all(text.strip() for text in (study.consent, study.instructions, study.contact))
+
+
+def next_of_study(line: StudyLine) -> NextStep | None:
+    """What a coordinator does next, or what the study waits for; None once its results were seen, or archived."""
+    study, numbers = line.study, {"done": line.n_done, "total": line.n_total}
+
+    def step(label: str, sentence: str, url_name: str, *, is_act: bool = False, is_due: bool = True) -> NextStep:
+        url = reverse(url_name, args=[study.slug])
+        return NextStep(label, sentence, url, about=study.name, is_act=is_act, is_due=is_due)
+
+    if study.archived_at is not None:
         return None
-    numbers = {"study": line.study.name, "done": line.n_done, "total": line.n_total}
-    return NextStep(_("Continue"), sentence % numbers, reverse("study", args=[line.study.slug]))
+    if study.state == StudyState.DRAFT:
+        if not line.n_cases:
+            return step(_("Cases"), _("Choose the cases first: everything else depends on them."), "study-cases")
+        if not has_texts(study):
+            return step(_("Rules"), _("Readers need a consent text, instructions and a contact."), "study-rules")
+        return step(_("Check and freeze"), _("Walk through as a reader, then freeze the design."), "study-freeze")
+    if study.state in (StudyState.CLOSED, StudyState.ANALYSED) or line.is_read_elsewhere:
+        if study.unblinded_at is not None or not line.n_done:
+            return None
+        sentence = _("No results have been viewed yet: %(done)d of %(total)d answers are in.")
+        return step(_("Results"), sentence % numbers, "study")
+    if study.state == StudyState.FROZEN:
+        sentence = _("The design is frozen. Readers can read as soon as the study is open.")
+        return step(_("Open the study"), sentence, "study-open", is_act=True)
+    if not line.n_readers:
+        return step(_("Invite readers"), _("The study is open, and nobody reads in it yet."), "study-invite")
+    if line.n_done >= line.n_total:
+        sentence = _("All %(total)d answers are in: close the study.")
+        return step(_("Close the study"), sentence % numbers, "study-close", is_act=True)
+    sentence = _("%(done)d of %(total)d answers are in.")
+    return step(_("Monitor readers"), sentence % numbers, "study-watch", is_due=False)
 
 
 def deadline_of(enrolment: Enrolment) -> datetime | None:

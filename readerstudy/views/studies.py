@@ -43,11 +43,11 @@ from readerstudy.forms.studies import ReadingsForm, StudyForm
 from readerstudy.models import ReaderStudy
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, hash_of, import_responses
-from readerstudy.study.overview import lines_of, n_newer_wordings, study_deadline_text
+from readerstudy.study.overview import lines_of, n_newer_wordings, next_of_study, study_deadline_text
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, listed_studies, overseen_study
-from readerstudy.views.design.drafts import next_of, steps_of
+from readerstudy.views.design.drafts import steps_of
 from readerstudy.views.results.overview import analyses_of, first_results
 
 
@@ -237,7 +237,6 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     coordinates = may_coordinate_study(request.user, found)
     arms = list(found.arms.all())
     shows_results = coordinates and may_see_results(found)
-    goes_on = coordinates and not found.archived_at and not (shows_results and found.unblinded_at)
     shows_indications = any(arm.information == Information.INDICATION for arm in arms)
     context = {
         "study": found,
@@ -252,7 +251,7 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "n_newer": n_newer_wordings(found),
         "is_draft": found.state == StudyState.DRAFT,
         "steps": steps_of(found, n_cases=line.n_cases),
-        "next": next_of(line) if goes_on else None,
+        "next": next_of_study(line) if coordinates else None,
         "looks": looks_before_closing(found),
         "may_delete": coordinates and found.state == StudyState.DRAFT,
         "shows_results": shows_results,

@@ -28,6 +28,8 @@ from annotation.ingest.matching import missing_images
 from annotation.ingest.serving import image_descriptors
 from annotation.ingest.uploading import images_of_upload
 from annotation.models import AuditEvent, QuestionBank, Rendition, Upload
+from annotation.outcomes.next_steps import next_of_images
+from annotation.questionbank.listing import ImageCounts, images_of_bank
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
 from annotation.site.sorted_tables import Columns, numbered_page, sorted_page
 from annotation.views.site.administration import delete_or_ask
@@ -189,6 +191,10 @@ def images(request: AuthenticatedRequest) -> HttpResponse:
     page = numbered_page(request.GET, found.prefetch_related(previews), IMAGES_PER_PAGE)
     template = "_image_list.html" if asks_for_part(request) else "list.html"
     context = {"form": form, "page": page, "is_filtered": any(wanted.values()), "only_bank": wanted.get("bank")}
+    if not asks_for_part(request):
+        counts = images_of_bank(bank) if bank else ImageCounts.of(images_of_banks())
+        slug = bank.slug if bank else ""
+        context["next"] = next_of_images(counts, decides=may_see_quarantine(request.user), bank=slug)
     return render(request, f"annotation/images/{template}", context)
 
 

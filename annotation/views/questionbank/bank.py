@@ -48,6 +48,7 @@ from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.generation.question_origins import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
+from annotation.outcomes.next_steps import next_in_bank
 from annotation.quality.checking import findings_of
 from annotation.quality.gates import gate_of, state_by_gate
 from annotation.quality.kernels.question_checks import DIVERSITY
@@ -61,7 +62,7 @@ from annotation.questionbank.listing import (
     SORTED_BY,
     PageStart,
     category_tree,
-    n_missing_images,
+    images_of_bank,
     n_questions,
     questions_page,
     taxonomy_file,
@@ -229,7 +230,8 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "imports": search.files[:20],
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),
-        "n_missing": n_missing_images(one),
+        "n_missing": images_of_bank(one).n_pending,
+        "next": next_in_bank(one, request.user),
         "export_form": BankExportForm(),
         "outcome": last_outcome(request, one),
         "change": last_job(request, one),

@@ -21,7 +21,7 @@ from annotation.forms.bank import ImportForm
 from annotation.forms.columns import ColumnsForm
 from annotation.ingest.uploading import note_report_taken
 from annotation.models import ColumnMatching, Job, QuestionBank, Upload
-from annotation.questionbank.listing import n_missing_images
+from annotation.questionbank.listing import images_of_bank
 from annotation.questionbank.matchings import (
     LONGEST_NAME,
     check_matched,
@@ -117,7 +117,7 @@ def question_import(request: AuthenticatedRequest, public_id: str) -> HttpRespon
         "n_good": result.get("read", 0) - result.get("rejected", 0),
         "stored": stored,
         "bank": bank,
-        "n_missing": n_missing_images(bank) if stored and bank else 0,
+        "n_missing": images_of_bank(bank).n_pending if stored and bank else 0,
         "tasks": [(task.label, result["tasks"][task]) for task in Task if task in result.get("tasks", {})],
     }
     is_shown = job.kind == CHECK and job.state == JobState.SUCCEEDED and upload.created_by == request.user

@@ -29,6 +29,7 @@ from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, Review
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.outcomes.adjudicating import adjudicators_of, facts_of
 from annotation.outcomes.model_explanations import rates_by_model
+from annotation.outcomes.next_steps import next_on_page
 from annotation.outcomes.outcome_groups import GroupBy, group_outcomes
 from annotation.outcomes.overview import settling_of
 from annotation.outcomes.prompt_flags import revised_questions
@@ -287,6 +288,7 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
         "n_open": n_all - n_submitted,
         "missing": missing_images(review_round) if review_round.state == RoundState.DRAFT else None,
         "n_returned": sum(one.n_returned for one in progress),
+        "next": next_on_page(review_round, request.user) if coordinates else None,
         "n_questions": review_round.plan.questions.count(),
         "coordinates": coordinates,
         "may_delete": is_administrator(request.user) and not has_work(review_round),

@@ -22,7 +22,7 @@ from readerstudy.enums import Block, StudyState
 from readerstudy.forms.drafts import ArmForm, DraftForm, ReadersForm
 from readerstudy.forms.rules import RulesForm
 from readerstudy.models import ReaderStudy
-from readerstudy.study.overview import StudyLine
+from readerstudy.study.overview import has_texts
 from readerstudy.study.permissions import StudyRefused, locked_study, may_coordinate_study
 from readerstudy.views.access import coordinated_study, overseen_study
 
@@ -51,7 +51,7 @@ def steps_of(study: ReaderStudy, current: str = "", *, n_cases: int) -> list[Des
     done = {
         "study-cases": n_cases > 0,
         "study-arms": True,  # one arm is there from the beginning
-        "study-rules": all(text.strip() for text in (study.consent, study.instructions, study.contact)),
+        "study-rules": has_texts(study),
         "study-readers": study.n_readers > 0,
         "study-freeze": frozen,
     }
@@ -59,39 +59,6 @@ def steps_of(study: ReaderStudy, current: str = "", *, n_cases: int) -> list[Des
         DesignStep(name, str(label), reverse(name, args=[study.slug]), frozen or done.get(name, False), name == current)
         for name, label in STEPS.items()
     ]
-
-
-class NextStep(Struct, frozen=True):
-    """The one thing to do next with a study."""
-
-    sentence: str
-    label: str
-    url: str
-    is_act: bool = False  # asked for by POST, and confirmed
-
-
-def next_of(line: StudyLine) -> NextStep | None:
-    """What comes next; None for a study that is over."""
-    study = line.study
-    if study.state == StudyState.DRAFT:
-        return _next_of_draft(line)
-    if study.state == StudyState.FROZEN:
-        sentence = _("The design is frozen. Readers can read as soon as the study is open.")
-        return NextStep(sentence, _("Open the study"), reverse("study-open", args=[study.slug]), is_act=True)
-    return None
-
-
-def _next_of_draft(line: StudyLine) -> NextStep:
-    sentences = {
-        "study-cases": _("Choose the cases first: everything else depends on them."),
-        "study-rules": _("Readers need a consent text, instructions and a contact."),
-    }
-    steps = steps_of(line.study, n_cases=line.n_cases)
-    for step in steps:
-        if not step.is_done and step.name in sentences:
-            return NextStep(sentences[step.name], step.label, step.url)
-    sentence = _("Walk through as a reader, then freeze the design.")
-    return NextStep(sentence, _("Check and freeze"), steps[-1].url)
 
 
 # --- the short steps ------------------------------------------------------------------------------

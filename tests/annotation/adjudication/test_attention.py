@@ -23,7 +23,7 @@ from tests.emails import delivered
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_pixels")]
 DAY = timedelta(days=1)
 STUCK = ("stuck", "Nothing for 3 days: Remo, Rita")
-TO_BEGIN = ("waits", "Adjudication can begin")
+TO_BEGIN = ("waits", "2 questions are disputed: name an adjudicator")
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_a_digest_goes_to_who_wants_one_and_only_with_something_in_it(
     assert send_digests(at=noon) == (1, 1)
     (sent,) = delivered()
     assert sent.to == [cora.email]
-    assert "Spring: Adjudication can begin (waits)" in str(sent.body)
+    assert "Spring: 2 questions are disputed: name an adjudicator (waits)" in str(sent.body)
     assert f"{settings.PUBLIC_URL}/rounds/spring/" in str(sent.body)
     client.force_login(cora)
     client.post("/profile/", {"name": cora.name, "time_zone": "UTC"})

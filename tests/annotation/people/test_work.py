@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from annotation.enums import RoundState
-from annotation.models import QuestionBank, User
+from annotation.models import User
 from annotation.people.open_work import (
     Coordination,
     NextStep,
@@ -34,6 +34,7 @@ OTHER = WorkSection(
     NextStep("Continue", "Look after it.", "/other/"),
     url="/studies/",
 )
+WAITS = WorkSection("Rounds", [], NextStep("Progress", "1 of 3 are in.", "/waits/", is_due=False))
 ROUND = RoundWork("spring", "Spring", RoundState.OPEN, 0, 1)
 
 
@@ -85,8 +86,8 @@ def test_what_has_nothing_to_say_is_not_shown(
     assert [section.title for section in open_work_of(stan, noon).work] == ["Speaks"]
 
 
-def test_own_cases_then_open_rounds_then_what_else_is_looked_after() -> None:
-    rounds = Coordination([ROUND], [], [])
+def test_own_cases_then_what_is_up_to_the_person_then_what_waits() -> None:
+    rounds = Coordination([ROUND], [])
 
     def url(**there: object) -> str:
         step = next_step(OpenWork(**there))  # type: ignore[arg-type]
@@ -94,5 +95,5 @@ def test_own_cases_then_open_rounds_then_what_else_is_looked_after() -> None:
 
     assert url(work=[OTHER, OWN], coordination=rounds) == "/own/"
     assert url(work=[OTHER, OWN], reviews=[ROUND]) == "/review/rounds/spring/continue/"
-    assert url(work=[OTHER], coordination=rounds) == "/rounds/spring/"
-    assert url(work=[OTHER], coordination=Coordination([], [QuestionBank()], [])) == "/other/"
+    assert url(work=[WAITS, OTHER], coordination=rounds) == "/other/"
+    assert url(work=[WAITS], coordination=rounds) == "/waits/"

@@ -330,7 +330,7 @@ def test_the_pages_cost_the_same_however_long_the_round(
 ) -> None:
     for one in theirs(rita)[1:] + theirs(remo):
         say(one, flags=[Flag.OTHER])
-    with django_assert_max_num_queries(34):
+    with django_assert_max_num_queries(39):
         coordinator.get("/rounds/round/")
     with django_assert_max_num_queries(22):
         coordinator.get(f"/rounds/round/reviewers/{rita.pk}/")

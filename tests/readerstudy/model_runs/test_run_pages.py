@@ -14,10 +14,13 @@ from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, EndpointProbe, Job, ModelCall, QuestionBank, SeenKey, User
+from readerstudy.model_runs.following import RunProgress
+from readerstudy.model_runs.next_steps import next_of_run
 from readerstudy.model_runs.publishing import publish, publish_later
 from readerstudy.models import ModelRun, PredictionRun, StudyRole
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
+from tests.pages import markup
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.model_runs.made import (
     ENDPOINT,
@@ -371,3 +374,28 @@ def test_a_coordinator_of_a_study_runs_models_on_that_study_alone(
     words(client, "model-run", of_study.batch.public_id)
     words(client, "model-run", of_bank.batch.public_id, status=404)
     assert [run.pk for run in client.get(reverse("model-runs")).context["page"].object_list] == [of_study.pk]
+
+
+@pytest.mark.parametrize(
+    ("state", "n", "label", "is_due"),
+    [
+        (BatchState.PLANNED, 0, "Ask the first questions", True),
+        (BatchState.PLANNED, 2, "Start", True),
+        (BatchState.TRYING, 0, "Progress", False),
+        (BatchState.RUNNING, 1, "Progress", False),
+        (BatchState.PAUSED, 1, "Resume", True),
+        (BatchState.COMPLETE, 3, "Publish its answers", True),
+        (BatchState.STOPPED, 1, "", False),
+    ],
+)
+def test_home_names_the_next_step_of_a_run_as_its_page_does(
+    coordinator: Client, bank: QuestionBank, state: BatchState, n: int, label: str, is_due: bool
+) -> None:
+    run = planned(Target(bank=bank))
+    answer(run, n=n)
+    end(run, state)
+    step = next_of_run(RunProgress(run))
+    assert (step.label if step else "", bool(step and step.is_due)) == (label, is_due)
+    if step:
+        assert step.sentence in markup(coordinator.get(step.url))
+    assert (f'href="/models/at-work/{run.batch.public_id}/"' in coordinator.get("/").content.decode()) == bool(step)

@@ -237,8 +237,8 @@ def test_the_home_page_lists_studies_under_way(coordinator: Client, rita: User) 
     enrol(study, rita)
     answer(study, rita, 1)
     page = coordinator.get("/").content.decode()
-    assert "“Trial” is being read: 1 of 3 answers are in." in page
-    assert 'href="/studies/trial/"' in page
+    assert "“<bdi>Trial</bdi>”: 1 of 3 answers are in." in page
+    assert 'class="button primary" href="/studies/trial/watch/"' in page
     assert 'href="/studies/"' in page
 
 
