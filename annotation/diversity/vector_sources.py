@@ -6,10 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
@@ -22,7 +20,7 @@ from annotation.model_calls.kernels.pacing import seconds_before_retry, seconds_
 from annotation.models import QuestionBank
 from annotation.models.quality import FOLDER
 from annotation.refusals import Refused
-from annotation.validators.folder_models import bad_folder, folder_named, n_threads
+from annotation.validators.folder_models import EMBEDDINGS, folder_named, folders, n_threads, usable
 from annotation.validators.kernels.model_folder import SentenceFolder, read_sentence_folder
 
 if TYPE_CHECKING:
@@ -48,14 +46,8 @@ class VectorSource(Struct, frozen=True):
     folder: SentenceFolder | None = None
 
 
-def folders() -> dict[str, Path]:
-    """In the order of ``REXVQA_EMBEDDING_FOLDERS``."""
-    named: dict[str, Path] = settings.EMBEDDING_FOLDERS
-    return named
-
-
 def has_sources() -> bool:
-    return bool(endpoints() or folders())
+    return bool(endpoints() or folders(EMBEDDINGS))
 
 
 def source_named(bank: QuestionBank, name: str, model: str, *, at: datetime) -> VectorSource:
@@ -64,14 +56,8 @@ def source_named(bank: QuestionBank, name: str, model: str, *, at: datetime) -> 
     Raises EmbeddingRefused, EndpointRefused and SendingRefused.
     """
     if name.startswith(FOLDER):
-        found = folder_named(
-            name.removeprefix(FOLDER),
-            folders(),
-            "REXVQA_EMBEDDING_FOLDERS",
-            read=read_sentence_folder,
-            fingerprint=model,
-            refused=EmbeddingRefused,
-        )
+        own = name.removeprefix(FOLDER)
+        found = folder_named(own, EMBEDDINGS, read=read_sentence_folder, fingerprint=model, refused=EmbeddingRefused)
         return VectorSource(name, found.fingerprint, folder=found)
     model = checked_model(endpoint_to_ask(name), model)
     return VectorSource(name, model, permission_in_force(bank, name, at=at).public_id)
@@ -95,15 +81,11 @@ def _folder_model(folder: SentenceFolder) -> Ask:
     from annotation.diversity.kernels.sentence_model import SentenceModel  # onnxruntime and tokenizers
 
     def vectors(texts: list[str]) -> Vectors:
-        try:
+        with usable(folder.name, EmbeddingRefused):
             return model.vectors(texts)
-        except ValueError as error:
-            raise bad_folder(folder.name, error, EmbeddingRefused) from None
 
-    try:
+    with usable(folder.name, EmbeddingRefused):
         model = SentenceModel(folder, n_threads=n_threads())
-    except ValueError as error:
-        raise bad_folder(folder.name, error, EmbeddingRefused) from None
     return vectors
 
 

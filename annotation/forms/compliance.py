@@ -7,13 +7,14 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.forms import PlainForm
 from annotation.quality.kernels.question_checks import PARTS
-from annotation.validators.classifying import RULE_OF, folders
+from annotation.validators.classifying import RULE_OF
+from annotation.validators.folder_models import CLASSIFIERS, folders
 
 
 class ClassifyForm(PlainForm):
     """A folder of this server, and a file where it is to be tried."""
 
-    folder = forms.ChoiceField(label=_("Classifier"), choices=lambda: [(name, name) for name in folders()])
+    folder = forms.ChoiceField(label=_("Classifier"), choices=lambda: [(name, name) for name in folders(CLASSIFIERS)])
     labelled = forms.FileField(
         label=_("Labelled set"),
         required=False,

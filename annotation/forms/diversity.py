@@ -11,16 +11,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.diversity.judging_pairs import LONGEST_REASON, possible_judges
-from annotation.diversity.vector_sources import folders
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.forms import PlainForm, seed_field
 from annotation.models import Embedding
 from annotation.models.quality import FOLDER
+from annotation.validators.folder_models import EMBEDDINGS, folders
 
 
 def _sources() -> Iterator[tuple[str, str]]:
     here = gettext("folder of this server: nothing is sent")
-    yield from ((FOLDER + name, f"{name} ({here})") for name in folders())
+    yield from ((FOLDER + name, f"{name} ({here})") for name in folders(EMBEDDINGS))
     yield from ((one.name, f"{one.name} ({gettext(one.place.label)})") for one in endpoints())
 
 

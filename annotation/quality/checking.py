@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
 from annotation.audit.recording import record
-from annotation.enums import OptionLetter
+from annotation.enums import FindingPlace, OptionLetter
 from annotation.jobs.handlers import JobKind
 from annotation.models import (
     AnswerKey,
@@ -58,7 +58,7 @@ from annotation.statistics.kernels.intervals import share
 BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
 LONGEST_REASON = 500
 Watch = Callable[[int, int], object]  # questions checked, questions in all; may raise to stop
-Place = tuple[int, str, str]  # revision, rule, place
+FOUND = ("rule_version", "detail", "other_id", "verdict")  # what is said of a question
 _KEYS = ("key", "explanation", "report__indication", "report__comparison", "report__findings", "report__impression")
 
 
@@ -156,36 +156,51 @@ def store_found(
     """
     stored = Finding.objects.of_rules().filter(revision__in=found)
     stored = stored.exclude(rule__in=(*BANKWIDE, *CLASSIFIED)) if of is None else stored.filter(rule__in=of)
-    known: dict[Place, Finding] = {}
-    for one in stored.order_by("rule_version"):
-        known[one.revision_id, one.rule, one.place] = one
-    new, changed = list[Finding](), list[Finding]()
-    for pk, flaws in found.items():
-        for flaw in flaws:
-            old = known.pop((pk, flaw.rule, flaw.place.value), None)
-            if old is None:
-                new.append(_finding(bank, pk, flaw, at))
-            elif (old.rule_version, old.detail) != (RULES[flaw.rule].version, flaw.detail):
-                old.rule_version, old.detail, old.found_at = RULES[flaw.rule].version, flaw.detail, at
-                changed.append(old)
-    gone = [one.pk for one in known.values() if one.dismissed_at is None]
-    Finding.objects.bulk_create(new, ignore_conflicts=True)  # another run may be at it
-    Finding.objects.bulk_update(changed, ["rule_version", "detail", "found_at"])
-    Finding.objects.filter(pk__in=gone).delete()
-    result.added, result.renewed = result.added + len(new), result.renewed + len(changed)
-    result.removed += len(gone)
+    flaws = ((pk, RULES[one.rule], one.place, one.detail) for pk, of_one in found.items() for one in of_one)
+    made = (finding_of_rule(bank, *one, at=at) for one in flaws)
+    added, renewed, removed = settle(stored, made)
+    result.added, result.renewed = result.added + added, result.renewed + renewed
+    result.removed += removed
 
 
-def _finding(bank: QuestionBank, revision: int, flaw: Flaw, at: datetime) -> Finding:
+def finding_of_rule(
+    bank: QuestionBank, revision: int, rule: Rule, place: FindingPlace, detail: str, *, at: datetime, **more: Any
+) -> Finding:
+    """Of a rule, not stored yet. ``more``: of a comparison, the other question."""
     return Finding(
         bank=bank,
         revision_id=revision,
-        rule=flaw.rule,
-        rule_version=RULES[flaw.rule].version,
-        place=flaw.place,
-        detail=flaw.detail,
+        rule=rule.code,
+        rule_version=rule.version,
+        place=place,
+        detail=detail,
         found_at=at,
+        **more,
     )
+
+
+def settle(stored: QuerySet[Finding], found: Iterable[Finding]) -> tuple[int, int, int]:
+    """Make the stored findings those that were found now; how many were added, renewed and removed.
+
+    A renewed one stays dismissed unless it names another question now; a dismissed one is not removed.
+    """
+    known = {(one.revision_id, one.rule, one.place): one for one in stored.order_by("rule_version")}
+    new, changed = list[Finding](), list[Finding]()
+    for one in found:
+        old = known.pop((one.revision_id, one.rule, one.place), None)
+        if old is None:
+            new.append(one)
+        elif any(getattr(old, name) != getattr(one, name) for name in FOUND):
+            if old.other_id != one.other_id:
+                old.dismissed_at, old.dismissed_by, old.dismiss_reason = None, None, ""
+            for name in (*FOUND, "found_at"):
+                setattr(old, name, getattr(one, name))
+            changed.append(old)
+    gone = [one.pk for one in known.values() if one.dismissed_at is None]
+    Finding.objects.bulk_create(new, ignore_conflicts=True)  # another run may be at it
+    Finding.objects.bulk_update(changed, [*FOUND, "found_at", "dismissed_at", "dismissed_by", "dismiss_reason"])
+    Finding.objects.filter(pk__in=gone).delete()
+    return len(new), len(changed), len(gone)
 
 
 @transaction.atomic

@@ -17,7 +17,14 @@ from annotation.audit.recording import record
 from annotation.enums import FindingPlace, QuestionState
 from annotation.jobs.handlers import Progress, Result
 from annotation.models import Finding, QuestionBank, ReleasedQuestion, Revision, User
-from annotation.quality.checking import DuplicatesParams, QualityRefused, check_is_released, public_banks_beside
+from annotation.quality.checking import (
+    DuplicatesParams,
+    QualityRefused,
+    check_is_released,
+    finding_of_rule,
+    public_banks_beside,
+    settle,
+)
 from annotation.quality.kernels.neighbours import Neighbours, find_neighbours, find_twins
 from annotation.quality.kernels.rules import (
     NEAR_DUPLICATE,
@@ -30,7 +37,6 @@ from annotation.quality.kernels.rules import (
 )
 
 BATCH = 500
-FOUND = ("rule_version", "detail", "other_id", "verdict")  # what a comparison says
 KEPT = "pass"  # of a finding: its question is the one of its group that is kept
 WITHDRAWN_LAST = Case(When(question__state=QuestionState.WITHDRAWN, then=1), default=0)  # nobody keeps them for others
 SHOWN_CHARS = 200
@@ -250,26 +256,18 @@ def store_nearest(
     n_changed = 0
     for start in range(0, len(revisions), BATCH):
         batch = revisions[start : start + BATCH]
-        found = [_finding(bank, rule, one, *made[one], at) for one in batch if one in made]
+        found = (_finding(bank, rule, one, *made[one], at) for one in batch if one in made)
         with transaction.atomic():
-            n_changed += _store_batch(rule, batch, found)
+            n_changed += sum(settle(Finding.objects.filter(revision__in=batch, rule=rule.code), found))
     return n_changed
 
 
 def _finding(
     bank: QuestionBank, rule: Rule, revision: int, other: int, words: Mapping[str, object], is_kept: bool, at: datetime
 ) -> Finding:
-    return Finding(
-        bank=bank,
-        revision_id=revision,
-        rule=rule.code,
-        rule_version=rule.version,
-        place=FindingPlace.QUESTION,
-        detail=rule.sentence(**words),
-        other_id=other,
-        verdict=KEPT if is_kept else "",
-        found_at=at,
-    )
+    verdict = KEPT if is_kept else ""
+    detail = rule.sentence(**words)
+    return finding_of_rule(bank, revision, rule, FindingPlace.QUESTION, detail, at=at, other_id=other, verdict=verdict)
 
 
 def note_compared(
@@ -287,32 +285,6 @@ def note_compared(
         facts = {"threshold": threshold, "pairs": pairs, "changed": n_changed, **more}
         with transaction.atomic():
             record("bank.compared", actor=actor, at=at, subject=bank, facts=facts)
-
-
-def _store_batch(rule: Rule, revisions: list[int], found: list[Finding]) -> int:
-    known = {one.revision_id: one for one in Finding.objects.filter(revision__in=revisions, rule=rule.code)}
-    new, changed = list[Finding](), list[Finding]()
-    for one in found:
-        old = known.pop(one.revision_id, None)
-        if old is None:
-            new.append(one)
-        elif any(getattr(old, name) != getattr(one, name) for name in FOUND):
-            changed.append(_renewed(old, one))
-    Finding.objects.bulk_create(new, ignore_conflicts=True)  # another run may be at it
-    columns = [*FOUND, "found_at", "dismissed_at", "dismissed_by", "dismiss_reason"]
-    Finding.objects.bulk_update(changed, columns)
-    gone = [one.pk for one in known.values() if one.dismissed_at is None]
-    Finding.objects.filter(pk__in=gone).delete()
-    return len(new) + len(changed) + len(gone)
-
-
-def _renewed(old: Finding, one: Finding) -> Finding:
-    """The stored row with what was found now: open again where it names another question."""
-    if old.other_id != one.other_id:
-        old.dismissed_at, old.dismissed_by, old.dismiss_reason = None, None, ""
-    for name in (*FOUND, "found_at"):
-        setattr(old, name, getattr(one, name))
-    return old
 
 
 def find_duplicates(progress: Progress, params: DuplicatesParams) -> Result:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.urls import reverse
@@ -40,10 +38,10 @@ from annotation.quality.kernels.question_checks import BIAS, IDENTIFIER_FREE, PA
 from annotation.quality.kernels.rules import CLASSIFIED_BIAS, CLASSIFIED_IDENTIFIER, Flaw, flaw
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
-from annotation.validators.folder_models import bad_folder, folder_named, n_threads
+from annotation.validators.folder_models import CLASSIFIERS, folder_named, n_threads, usable
 from annotation.validators.kernels.class_thresholds import ClassCurve, at_threshold, curve_of, part_of_class
 from annotation.validators.kernels.model_folder import ClassifierFolder, read_classifier_folder
-from annotation.validators.labelled_sets import ClassifierRefused, current_of, scored_in, store_labelled, texts_of
+from annotation.validators.labelled_sets import ClassifierRefused, scored_in, store_labelled, texts_of
 
 RULE_OF = {IDENTIFIER_FREE: CLASSIFIED_IDENTIFIER, BIAS: CLASSIFIED_BIAS}  # by part of V(Q)
 AT_ONCE = 16  # texts in a step of the model
@@ -62,20 +60,9 @@ KIND: JobKind[ScoringParams] = JobKind("classify_questions")
 Score = Callable[[Sequence[str]], list[list[float]]]
 
 
-def folders() -> dict[str, Path]:
-    """In the order of ``REXVQA_CLASSIFIER_FOLDERS``."""
-    named: dict[str, Path] = settings.CLASSIFIER_FOLDERS
-    return named
-
-
 def _folder(name: str, fingerprint: str = "") -> ClassifierFolder:
     return folder_named(
-        name,
-        folders(),
-        "REXVQA_CLASSIFIER_FOLDERS",
-        read=read_classifier_folder,
-        fingerprint=fingerprint,
-        refused=ClassifierRefused,
+        name, CLASSIFIERS, read=read_classifier_folder, fingerprint=fingerprint, refused=ClassifierRefused
     )
 
 
@@ -96,15 +83,11 @@ def _scorer(classifier: Classifier) -> Score:
     from annotation.validators.kernels.onnx_model import TextClassifier  # onnxruntime and tokenizers
 
     def score(texts: Sequence[str]) -> list[list[float]]:
-        try:
+        with usable(folder.name, ClassifierRefused):
             return [[round(p, 6) for p in row] for row in model.probabilities(texts).tolist()]
-        except ValueError as error:
-            raise bad_folder(folder.name, error, ClassifierRefused) from None
 
-    try:
+    with usable(folder.name, ClassifierRefused):
         model = TextClassifier(folder, n_threads=n_threads())
-    except ValueError as error:
-        raise bad_folder(folder.name, error, ClassifierRefused) from None
     return score
 
 
@@ -156,14 +139,15 @@ def score_questions(
     """
     waiting = list(classifier.labelled_sets.filter(texts__isnull=False))
     have = ClassScore.objects.filter(classifier=classifier).values("revision")
-    missing = list(current_of(bank).exclude(pk__in=have).order_by("pk").values_list("pk", flat=True))
+    current = Revision.objects.in_bank(bank).current()
+    missing = list(current.exclude(pk__in=have).order_by("pk").values_list("pk", flat=True))
     if waiting or missing:
         score = _scorer(classifier)
         for one in waiting:
             _score_labelled(one, score, progress)
         for start in range(0, len(missing), AT_ONCE):
             progress.report(start, len(missing), _("questions scored"))
-            rows = list(texts_of(current_of(bank).filter(pk__in=missing[start : start + AT_ONCE]), "pk"))
+            rows = list(texts_of(current.filter(pk__in=missing[start : start + AT_ONCE]), "pk"))
             scores = score([text for _pk, text in rows])
             ClassScore.objects.bulk_create(
                 (
@@ -193,7 +177,8 @@ def _score_labelled(one: LabelledSet, score: Score, progress: Progress) -> None:
 def _find(classifier: Classifier, bank: QuestionBank, at: datetime) -> CheckResult:
     """Bring findings in line with scores and thresholds; those of another classifier for the same part go."""
     result, limits = CheckResult(), list(classifier.thresholds.all())
-    scores = ClassScore.objects.filter(classifier=classifier, revision__in=current_of(bank).order_by().values("pk"))
+    current = Revision.objects.in_bank(bank).current().order_by()
+    scores = ClassScore.objects.filter(classifier=classifier, revision__in=current.values("pk"))
     rows, last = scores.order_by("revision").values_list("revision", "probabilities"), 0
     while limits and (page := list(rows.filter(revision__gt=last)[:CHUNK])):
         last = page[-1][0]
@@ -305,7 +290,7 @@ class ClassifierRow(Struct, frozen=True):
 
 def classifiers_of(bank: QuestionBank, hidden: QuerySet[Question]) -> list[ClassifierRow]:
     """Those that scored a question of the bank or have a labelled set; without questions hidden from who asks."""
-    current = current_of(bank).exclude(question__in=hidden).order_by()
+    current = Revision.objects.in_bank(bank).current().exclude(question__in=hidden).order_by()
     found = Finding.objects.of_rules().filter(bank=bank, rule__in=RULE_OF.values(), revision__in=current.values("pk"))
     is_open = Q(dismissed_at=None)
     counts = {

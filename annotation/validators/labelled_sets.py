@@ -73,7 +73,8 @@ def read_labelled(content: bytes, bank: QuestionBank, labels: Sequence[str]) -> 
         found.append(LabelledText(text, classes))
     if not found:
         raise _wrong(_("The file has no row below its header: label some texts first."))
-    texts = dict(texts_of(current_of(bank).filter(question__number__in=set(asked.values())), "question__number"))
+    named = Revision.objects.in_bank(bank).current().filter(question__number__in=set(asked.values()))
+    texts = dict(texts_of(named, "question__number"))
     if missing := sorted(set(asked.values()) - texts.keys()):
         sentence = _("“%(bank)s” holds no question %(numbers)s.")
         raise _wrong(sentence % {"bank": bank.name, "numbers": listed([str(one) for one in missing])})
@@ -115,10 +116,6 @@ def texts_of(revisions: QuerySet[Revision], column: str) -> Iterator[tuple[int, 
     rows = revisions.annotate(said=explanation).values_list(column, "stem", "options", "said")
     for value, stem, options, said in rows:
         yield value, "\n".join(filter(None, (compared_text(stem, options), said)))
-
-
-def current_of(bank: QuestionBank) -> QuerySet[Revision]:
-    return Revision.objects.in_bank(bank).current()
 
 
 def scored_in(labelled: LabelledSet, label: str) -> list[tuple[float, bool]]:

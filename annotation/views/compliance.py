@@ -12,7 +12,8 @@ from annotation.forms.compliance import ClassifyForm, ClassThresholdForm
 from annotation.models import Job, LabelledSet, QuestionBank
 from annotation.quality.checking import count_identifiers
 from annotation.review.onlookers import withheld_questions
-from annotation.validators.classifying import ask_for_scores, classifiers_of, folders, set_threshold
+from annotation.validators.classifying import ask_for_scores, classifiers_of, set_threshold
+from annotation.validators.folder_models import CLASSIFIERS, folders
 from annotation.validators.kernels.class_thresholds import part_of_class
 from annotation.views.bank_validators import bank_of
 from annotation.views.site.confirming import begin_and_follow, run_and_flash, valid_data
@@ -44,7 +45,7 @@ def _page(request: AuthenticatedRequest, bank: QuestionBank, status: int = 200) 
         "classifiers": rows,
         "curves": curves,
         "form": ClassifyForm(),
-        "has_folders": bool(folders()),
+        "has_folders": bool(folders(CLASSIFIERS)),
     }
     return render(request, "annotation/validators/compliance.html", context, status=status)
 
