@@ -61,7 +61,7 @@ def permission_in_force(
 
 def give_permission(
     bank: QuestionBank,
-    endpoint_name: str,
+    endpoint: str,
     *,
     questions: bool,
     images: bool,
@@ -86,18 +86,18 @@ def give_permission(
     _check_words(reason, "reason", _("State why this is to be sent."))
     _check_words(agreement, "agreement", _("Name the contract, approval or licence that permits it."))
     _check_end(expires_at, at)
-    endpoint = endpoint_named(endpoint_name)
+    named = endpoint_named(endpoint)
     with transaction.atomic():
         locked = QuestionBank.objects.select_for_update(of=("self",)).get(pk=bank.pk)
         if locked.archived_at is not None:
             sentence = _("“%(bank)s” is archived. Bring it back before anything of it is sent.")
             raise SendingRefused("archived", sentence % {"bank": locked.name})
-        is_outside = endpoint.place == EndpointPlace.OUTSIDE
+        is_outside = named.place == EndpointPlace.OUTSIDE
         if is_outside:
             _check_terms(locked, accepted_terms)
         permission = SendingPermission.objects.create(
             bank=locked,
-            endpoint=endpoint.name,
+            endpoint=named.name,
             questions=questions,
             images=images,
             reports=reports,
@@ -110,8 +110,8 @@ def give_permission(
         )
         facts = {
             "bank": locked.slug,
-            "endpoint": endpoint.name,
-            "place": endpoint.place.value,
+            "endpoint": named.name,
+            "place": named.place.value,
             "sent": [name for name in ("questions", "images", "reports") if getattr(permission, name)],
             "reason": reason,
             "agreement": agreement,

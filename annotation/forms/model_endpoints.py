@@ -22,7 +22,7 @@ from annotation.generation.report_sources import GenerationRefused
 from annotation.models import PromptVersion, QuestionBank
 from annotation.models.calls import LONGEST_MODEL
 from annotation.prompts.kernels.filling import KNOWN, LONGEST_SCHEMA
-from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, prompts_for
+from annotation.prompts.versions import COPIED, LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, prompts_for
 from annotation.quality.kernels.question_checks import GATED, JUDGED, PARTS, RATING
 from annotation.questionbank.bank_life import LONGEST_TERMS
 from annotation.site.zones import end_of_day
@@ -165,10 +165,11 @@ class PermissionForm(PlainForm):
         day: date = self.cleaned_data["expires_at"]
         return end_of_day(day, self.zone)
 
-    def accepted_terms(self) -> str:
-        """The terms as they were read, where they were accepted; after is_valid()."""
-        shown: str = self.cleaned_data["terms_shown"]
-        return shown if self.cleaned_data.get("accepted") else ""
+    def given(self) -> dict[str, Any]:
+        """As ``give_permission`` takes it, with the terms as they were read where they were accepted."""
+        given = dict(self.cleaned_data)
+        terms, is_accepted = given.pop("terms_shown"), given.pop("accepted", False)
+        return {**given, "accepted_terms": terms if is_accepted else ""}
 
 
 class WithdrawalForm(PlainForm):
@@ -213,8 +214,7 @@ class PromptForm(PlainForm):
     )
 
     def __init__(self, parent: PromptVersion, *args: Any, reason: str = "", **kwargs: Any) -> None:
-        kept = ("name", "instruction", "text", "variables", "images", "schema")
-        kwargs.setdefault("initial", {name: getattr(parent, name) for name in kept} | {"reason": reason})
+        kwargs.setdefault("initial", {name: getattr(parent, name) for name in COPIED} | {"reason": reason})
         super().__init__(*args, **kwargs)
         if reason:
             self.fields["reason"].widget.attrs["rows"] = 12

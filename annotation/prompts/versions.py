@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Max, QuerySet
@@ -27,6 +27,9 @@ LONGEST_NAME = 100
 LONGEST_TEXT = 50_000  # characters of text, and of instruction
 LONGEST_REASON = 4_000
 PROMPT_IMAGES = (SentImages.ALL, SentImages.FIRST, SentImages.NONE)  # the others are for a run that varies a prompt
+
+
+COPIED = ("name", "instruction", "text", "variables", "images", "schema")  # by a version from the one before
 
 
 class PromptRefused(Refused):
@@ -89,6 +92,15 @@ def make_version(
         facts = {"name": name, "number": made.number, "sha256": sha256}
         record("prompt.version_made", actor=actor, at=at, subject=made, facts=facts)
     return made
+
+
+def next_version(
+    parent: PromptVersion, *, reason: str, actor: User | None, at: datetime, **changed: Any
+) -> PromptVersion:
+    """Of the same purpose; what of ``COPIED`` is not changed is as in the parent. Raises PromptRefused."""
+    values = {name: getattr(parent, name) for name in COPIED} | changed
+    images, purpose = SentImages(values.pop("images")), PromptPurpose(parent.purpose)
+    return make_version(purpose=purpose, images=images, parent=parent, reason=reason, actor=actor, at=at, **values)
 
 
 def prompt_named(name: str, number: int | None = None) -> PromptVersion:
@@ -280,17 +292,12 @@ def stored_version(prompt: ShippedPrompt) -> PromptVersion | None:
 
 def _make(prompt: ShippedPrompt, *, at: datetime) -> PromptVersion:
     return make_version(
-        prompt.name,
-        prompt.purpose,
-        prompt.text,
-        instruction=prompt.instruction,
-        variables=prompt.variables,
-        images=prompt.images,
-        schema=prompt.schema,
+        purpose=prompt.purpose,
         parent=next(reversed(_of_program(prompt)), None),
         reason=prompt.reason,
         actor=None,
         at=at,
+        **{name: getattr(prompt, name) for name in COPIED},
     )
 
 

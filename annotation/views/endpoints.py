@@ -175,22 +175,7 @@ def bank_permission_new(request: AuthenticatedRequest, slug: str) -> HttpRespons
     one = get_object_or_404(QuestionBank, slug=slug)
     form = PermissionForm(one, request.user.time_zone, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        data, who = form.cleaned_data, by(request)
-        given = run_on_form(
-            form,
-            lambda: give_permission(
-                one,
-                data["endpoint"],
-                questions=data["questions"],
-                images=data["images"],
-                reports=data["reports"],
-                reason=data["reason"],
-                agreement=data["agreement"],
-                accepted_terms=form.accepted_terms(),
-                expires_at=data["expires_at"],
-                **who,
-            ),
-        )
+        given = run_on_form(form, lambda: give_permission(one, **form.given(), **by(request)))
         if given is not None:
             sentence = _("“%(endpoint)s” may be sent what you chose.")
             messages.success(request, sentence % {"endpoint": given.endpoint})

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
 
-from annotation.call_enums import PromptPurpose, ReportSource, SentImages
+from annotation.call_enums import PromptPurpose, ReportSource
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import KeySource, Role
 from annotation.exports.tables import Format, write_digested
@@ -47,7 +47,7 @@ from annotation.outcomes.prompt_flags import (
 )
 from annotation.outcomes.prompt_line import COLUMNS, MEASURED, prompt_line, rows_of
 from annotation.prompts.kernels.filling import KNOWN
-from annotation.prompts.versions import Sides, make_version, side_by_side
+from annotation.prompts.versions import Sides, next_version, side_by_side
 from annotation.questionbank.answers import note_seen_keys
 from annotation.site.permissions import is_coordinator
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
@@ -113,21 +113,7 @@ def prompt_next(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     form = PromptForm(parent, request.POST or None, reason=_drafted(request, parent))
     if request.method == "POST" and form.is_valid():
         data, who = form.cleaned_data, by(request)
-        made = run_on_form(
-            form,
-            lambda: make_version(
-                data["name"],
-                PromptPurpose(parent.purpose),
-                data["text"],
-                instruction=data["instruction"],
-                variables=data["variables"],
-                images=SentImages(data["images"]),
-                schema=data["schema"],
-                parent=parent,
-                reason=data["reason"],
-                **who,
-            ),
-        )
+        made = run_on_form(form, lambda: next_version(parent, **data, **who))
         if made is not None:
             messages.success(request, _("Stored as %(prompt)s.") % {"prompt": made})
             return redirect("prompt", made.public_id)

@@ -21,8 +21,7 @@ from annotation.call_enums import BatchState, EndpointPlace, ProbeAnswer, Prompt
 from annotation.endpoints.configured_endpoints import endpoint_named, set_price
 from annotation.endpoints.probing import EndpointLine, ask_for_probe, endpoint_lines, probe_jobs
 from annotation.enums import Role
-from annotation.model_calls.next_calls import CallTally
-from annotation.models import CallBatch, EndpointProbe, Price, PromptVersion
+from annotation.models import EndpointProbe, Price, PromptVersion
 from annotation.models.calls import LONGEST_ENDPOINT, LONGEST_MODEL
 from annotation.people.kept_answers import MadeAnswer
 
@@ -67,6 +66,16 @@ def prompt_chosen(field: str, public_id: str | None, *purposes: PromptPurpose) -
     return found
 
 
+class CallPlanShape(Shown):
+    calls = serializers.IntegerField()
+    endpoint = serializers.CharField()
+    model = serializers.CharField()
+    permission = serializers.CharField()
+    permission_until = serializers.CharField()
+    price = serializers.CharField(allow_null=True)
+    cap = serializers.CharField(allow_null=True)
+
+
 class CallsShape(Shown):
     """Calls that belong together: of one model, with one prompt, under one permission."""
 
@@ -90,11 +99,6 @@ class CallsShape(Shown):
     cap = serializers.DecimalField(max_digits=12, decimal_places=4, source="batch.cap", allow_null=True)
     started_at = Moment(source="batch.started_at", allow_null=True)
     finished_at = Moment(source="batch.finished_at", allow_null=True)
-
-
-def calls_shown(batch: CallBatch, tally: CallTally) -> dict[str, Any]:
-    """As CallsShape reads it."""
-    return {"batch": batch, "tally": tally}
 
 
 class OfNoPlace(Resource):

@@ -17,10 +17,10 @@ from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.compared_etags import lock_rows
 from annotation.api.model_calls.asked_endpoints import (
     AskingSent,
+    CallPlanShape,
     CallsShape,
     ConfirmedSent,
     OfNoPlace,
-    calls_shown,
     check_confirmed,
     prompt_chosen,
 )
@@ -43,7 +43,7 @@ from annotation.model_calls.call_batches import act_named
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
 from annotation.people.kept_answers import MadeAnswer
 from annotation.prompts.kernels.filling import LONGEST_SCHEMA
-from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, make_version
+from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, next_version
 
 
 class GenerationSent(AskingSent):
@@ -96,7 +96,7 @@ def wanted_from(bank: QuestionBank, sent: dict[str, Any]) -> GenerationWanted:
     return generation_wanted(bank, **{**sent, **prompts, "chosen": tuple(sent["chosen"]), "reports": reports})
 
 
-class GenerationPlanShape(Shown):
+class GenerationPlanShape(CallPlanShape):
     """What a run would ask, and under which permission. Nothing is stored or sent by it."""
 
     reports = serializers.IntegerField()
@@ -105,70 +105,50 @@ class GenerationPlanShape(Shown):
     masked = serializers.ListField(child=serializers.DictField(), help_text="exams of which masked texts are sent")
     per_exam = serializers.IntegerField()
     seed = serializers.IntegerField()
-    calls = serializers.IntegerField()
     questions_at_most = serializers.IntegerField()
-    endpoint = serializers.CharField()
-    model = serializers.CharField()
     prompts = serializers.ListField(child=serializers.CharField())
-    permission = serializers.CharField()
-    permission_until = serializers.CharField()
-    price = serializers.CharField(allow_null=True)
-    cap = serializers.CharField(allow_null=True)
 
 
 class GenerationRunLine(Shown):
-    id = serializers.CharField(source="public_id")
-    endpoint = serializers.CharField(source="bullets_batch.endpoint")
-    model = serializers.CharField(source="bullets_batch.model")
-    reports_of = WordChoice(ReportSource, source="source")
-    per_exam = serializers.IntegerField()
-    seed = serializers.IntegerField()
-    state = WordChoice(BatchState, source="batch_state", help_text="of the calls that are asked at the moment")
-    n_made = serializers.IntegerField(help_text="questions")
-    created_by = PersonName()
-    created_at = Moment()
-    finished_at = Moment(allow_null=True)
+    id = serializers.CharField(source="run.public_id")
+    endpoint = serializers.CharField(source="run.bullets_batch.endpoint")
+    model = serializers.CharField(source="run.bullets_batch.model")
+    reports_of = WordChoice(ReportSource, source="run.source")
+    per_exam = serializers.IntegerField(source="run.per_exam")
+    seed = serializers.IntegerField(source="run.seed")
+    state = WordChoice(BatchState, source="run.batch_state", help_text="of the calls that are asked at the moment")
+    n_made = serializers.IntegerField(source="run.n_made", help_text="questions")
+    created_by = PersonName(source="run.created_by")
+    created_at = Moment(source="run.created_at")
+    finished_at = Moment(source="run.finished_at", allow_null=True)
 
 
 class GenerationRunShape(GenerationRunLine):
-    says = serializers.SerializerMethodField(help_text="its state, and what can be done")
+    says = serializers.CharField(source="sentence", read_only=True, help_text="its state, and what can be done")
     acts = serializers.SerializerMethodField(help_text="that are possible now")
-    n_reports = serializers.SerializerMethodField()
-    refused = serializers.ListField(child=serializers.DictField(), help_text="exams that the identifier check left out")
-    masked = serializers.ListField(child=serializers.DictField(), help_text="exams of which masked texts are sent")
-    n_findings = serializers.SerializerMethodField()
-    n_findings_usable = serializers.SerializerMethodField()
-    n_not_made = serializers.SerializerMethodField(help_text="questions that the model wrote and a rule kept out")
+    n_reports = serializers.IntegerField(read_only=True)
+    refused = serializers.ListField(
+        source="run.refused", child=serializers.DictField(), help_text="exams that the identifier check left out"
+    )
+    masked = serializers.ListField(
+        source="run.masked", child=serializers.DictField(), help_text="exams of which masked texts are sent"
+    )
+    n_findings = serializers.IntegerField(source="n_bullets", read_only=True)
+    n_findings_usable = serializers.IntegerField(source="n_usable", read_only=True)
+    n_not_made = serializers.IntegerField(
+        read_only=True, help_text="questions that the model wrote and a rule kept out"
+    )
     not_made = serializers.SerializerMethodField(help_text="by rule")
     calls = serializers.SerializerMethodField(help_text="for findings, then for questions")
 
-    def to_representation(self, instance: GenerationRun) -> Any:
-        self.progress = GenerationProgress(instance)
-        return super().to_representation(instance)
+    def get_acts(self, row: GenerationProgress) -> list[str]:
+        return [name for name, _label in row.acts]
 
-    def get_says(self, run: GenerationRun) -> str:
-        return self.progress.sentence
+    def get_not_made(self, row: GenerationProgress) -> dict[str, int]:
+        return {one.rule: one.n for one in row.not_made}
 
-    def get_acts(self, run: GenerationRun) -> list[str]:
-        return [name for name, _label in self.progress.acts]
-
-    def get_n_reports(self, run: GenerationRun) -> int:
-        return self.progress.n_reports
-
-    def get_n_findings(self, run: GenerationRun) -> int:
-        return self.progress.n_bullets
-
-    def get_n_findings_usable(self, run: GenerationRun) -> int:
-        return self.progress.n_usable
-
-    def get_n_not_made(self, run: GenerationRun) -> int:
-        return self.progress.n_not_made
-
-    def get_not_made(self, run: GenerationRun) -> dict[str, int]:
-        return {one.rule: one.n for one in self.progress.not_made}
-
-    def get_calls(self, run: GenerationRun) -> list[dict[str, Any]]:
-        return [dict(CallsShape(calls_shown(*one)).data) for one in self.progress.calls]
+    def get_calls(self, row: GenerationProgress) -> list[dict[str, Any]]:
+        return [dict(CallsShape({"batch": batch, "tally": tally}).data) for batch, tally in row.calls]
 
 
 def batch_now(run: GenerationRun) -> CallBatch:
@@ -213,6 +193,9 @@ class GenerationRuns(_OfGeneration, ListOf[GenerationRun]):
     makes, status = True, 201
     summary, post_summary = "List runs that write questions", "Begin a run that writes questions"
 
+    def listed(self, rows: Any, cursor: str, only: Any) -> Response:
+        return super().listed([GenerationProgress(one) for one in rows], cursor, only)
+
     def post(self, request: Request, **named: Any) -> Response:
         bank, sent = self.bank, self.sent(GenerationBegun)
         confirmed, wanted = sent.pop("confirmed_calls"), wanted_from(bank, sent)
@@ -221,7 +204,7 @@ class GenerationRuns(_OfGeneration, ListOf[GenerationRun]):
             check_confirmed(confirmed, plan.n_calls)
             run = begin_generation(plan, **self.by()).stored_run
             address = reverse("api-generation-run", args=[bank.slug, run.public_id])
-            return MadeAnswer(201, self.shown(self.rows().get(pk=run.pk)), address)
+            return MadeAnswer(201, self.shown(GenerationProgress(self.rows().get(pk=run.pk))), address)
 
         return self.once_planned(lambda: plan_generation(wanted, at=timezone.now()), begin)
 
@@ -231,6 +214,9 @@ class OneGenerationRun(_OfGeneration, OneOf[GenerationRun]):
 
     shape = GenerationRunShape
     summary = "Read one run that writes questions"
+
+    def shown(self, row: Any, only: Any = None) -> Any:
+        return super().shown(GenerationProgress(row), only)
 
     def lock(self) -> None:
         lock_rows(batch_now(self.one()))
@@ -325,13 +311,9 @@ class NextPrompt(OnlyPost, OnePrompt):
 
     def post(self, request: Request, **named: Any) -> Response:
         parent, sent = self.one(), self.sent(PromptSent)
-        kept = ("name", "text", "instruction", "variables", "images", "schema")
-        values = {name: getattr(parent, name) for name in kept} | sent
-        name, text, images = values.pop("name"), values.pop("text"), SentImages(values.pop("images"))
 
         def make() -> MadeAnswer:
-            purpose = PromptPurpose(parent.purpose)
-            made = make_version(name, purpose, text, images=images, parent=parent, **values, **self.by())
+            made = next_version(parent, **sent, **self.by())
             return MadeAnswer(201, self.shown(made), reverse("api-prompt", args=[made.public_id]))
 
         return self.once(make)

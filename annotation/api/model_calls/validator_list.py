@@ -14,9 +14,9 @@ from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.compared_etags import lock_rows
 from annotation.api.model_calls.asked_endpoints import (
     AskingSent,
+    CallPlanShape,
     CallsShape,
     ConfirmedSent,
-    calls_shown,
     check_confirmed,
     prompt_chosen,
 )
@@ -154,20 +154,13 @@ class CheckBegun(ConfirmedSent, CheckSent):
     pass
 
 
-class CheckPlanShape(Shown):
+class CheckPlanShape(CallPlanShape):
     check = serializers.CharField()
-    endpoint = serializers.CharField()
-    model = serializers.CharField()
     prompt = serializers.CharField()
     images = serializers.CharField()
     questions = serializers.IntegerField()
-    calls = serializers.IntegerField()
     known = serializers.IntegerField(help_text="judged by this model and prompt already")
     left_out = serializers.DictField(child=serializers.IntegerField(), help_text="by reason")
-    permission = serializers.CharField()
-    permission_until = serializers.CharField()
-    price = serializers.CharField(allow_null=True)
-    cap = serializers.CharField(allow_null=True)
 
 
 class CheckPlansShape(Shown):
@@ -195,7 +188,7 @@ class ValidatorRunShape(Shown):
         return len(row.run.left_out)
 
     def get_calls(self, row: RunRow) -> dict[str, Any]:
-        return dict(CallsShape(calls_shown(row.run.batch, row.tally)).data)
+        return dict(CallsShape({"batch": row.run.batch, "tally": row.tally}).data)
 
 
 class BegunShape(Shown):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from msgspec import Struct
 from msgspec.structs import asdict
 from rich.progress import MofNCompleteColumn, TaskProgressColumn
 
@@ -83,8 +84,8 @@ class Command(ActCommand):
         with progress_bar(_("Checking"), MofNCompleteColumn, quiet=quiet) as watch:
             checked = check_revisions(bank, current, actor=None, at=at, watch=watch)
         summary = summarise(bank)
-        found = (bank, checked, summary, duplicates, twins)
-        self.answer(options, lambda: as_json(*found), lambda: as_text(*found))
+        found = Found(bank, checked, summary, duplicates, twins)
+        self.answer(options, found.as_json, found.as_text)
 
     def _ask(self, bank: QuestionBank, options: dict[str, Any]) -> None:
         self.unchanged = _("Nothing was stored, nothing was sent.")
@@ -131,27 +132,43 @@ def plan_as_text(plan: CheckPlan) -> str:
     return f"{words % facts} {_('Run %(run)s has started; a worker asks for it.') % facts}"
 
 
-def as_json(
-    bank: QuestionBank,
-    checked: CheckResult,
-    summary: BankSummary,
-    duplicates: DuplicateResult | None,
-    twins: TwinResult | None,
-) -> dict[str, Any]:
-    evenness = summary.whole.evenness
-    return {
-        "bank": bank.name,
-        "n_questions": summary.n_questions,
-        "changes": {"added": checked.added, "renewed": checked.renewed, "removed": checked.removed},
-        "rules": [_rule_as_json(one) for one in summary.rules],
-        "longest_is_key": {**summary.whole.longest_is_key.as_json(), "by_chance": 0.25},
-        "key_letters": {
-            "counts": summary.whole.letters,
-            "test": evenness.as_json("chi-square against equal shares", flags=()) if evenness else None,
-        },
-        "near_duplicates": duplicates.as_json() if duplicates else None,
-        "public_twins": twins.as_json() if twins else None,
-    }
+class Found(Struct, frozen=True):
+    bank: QuestionBank
+    checked: CheckResult
+    summary: BankSummary
+    duplicates: DuplicateResult | None
+    twins: TwinResult | None
+
+    def as_json(self) -> dict[str, Any]:
+        summary, evenness = self.summary, self.summary.whole.evenness
+        return {
+            "bank": self.bank.name,
+            "n_questions": summary.n_questions,
+            "changes": {name: getattr(self.checked, name) for name in ("added", "renewed", "removed")},
+            "rules": [_rule_as_json(one) for one in summary.rules],
+            "longest_is_key": {**summary.whole.longest_is_key.as_json(), "by_chance": 0.25},
+            "key_letters": {
+                "counts": summary.whole.letters,
+                "test": evenness.as_json("chi-square against equal shares", flags=()) if evenness else None,
+            },
+            "near_duplicates": self.duplicates.as_json() if self.duplicates else None,
+            "public_twins": self.twins.as_json() if self.twins else None,
+        }
+
+    def as_text(self) -> str:
+        head = _("Bank %(bank)s: %(n)d questions checked.") % {"bank": self.bank.name, "n": self.summary.n_questions}
+        changes = _("%(added)d findings are new, %(renewed)d renewed, %(removed)d gone.") % asdict(self.checked)
+        lines = [head, changes, "", *_table(self.summary), "", *_whole_bank(self.summary)]
+        if found := self.duplicates:
+            head = _("Near-duplicates at %(threshold)s: %(n)d questions, %(pairs)d pairs. Pairs around the threshold:")
+            facts = {"threshold": f"{found.threshold:g}", "n": found.n_duplicates, "pairs": found.n_pairs}
+            lines += ["", head % facts, *_pairs(found.around)]
+        if twins := self.twins:
+            head = _("Twins in public banks (%(banks)s) at %(threshold)s: %(n)d questions, %(pairs)d pairs.")
+            facts = {"threshold": f"{twins.threshold:g}", "n": twins.n_twins, "pairs": twins.n_pairs}
+            about = _("Pairs around the threshold, the public question below the other:")
+            lines += ["", f"{head % {**facts, 'banks': ', '.join(twins.banks)}} {about}", *_pairs(twins.around)]
+        return "\n".join(lines)
 
 
 def _rule_as_json(one: RuleCount) -> dict[str, Any]:
@@ -165,29 +182,6 @@ def _rule_as_json(one: RuleCount) -> dict[str, Any]:
         "findings": one.n_findings if ran else None,
         "dismissed": one.n_dismissed if ran else None,
     }
-
-
-def as_text(
-    bank: QuestionBank,
-    checked: CheckResult,
-    summary: BankSummary,
-    duplicates: DuplicateResult | None,
-    twins: TwinResult | None,
-) -> str:
-    changes = _("%(added)d findings are new, %(renewed)d renewed, %(removed)d gone.") % asdict(checked)
-    lines = [_("Bank %(bank)s: %(n)d questions checked.") % {"bank": bank.name, "n": summary.n_questions}, changes, ""]
-    lines += _table(summary)
-    lines += ["", *_whole_bank(summary)]
-    if duplicates:
-        head = _("Near-duplicates at %(threshold)s: %(n)d questions, %(pairs)d pairs. Pairs around the threshold:")
-        facts = {"threshold": f"{duplicates.threshold:g}", "n": duplicates.n_duplicates, "pairs": duplicates.n_pairs}
-        lines += ["", head % facts, *_pairs(duplicates.around)]
-    if twins:
-        head = _("Twins in public banks (%(banks)s) at %(threshold)s: %(n)d questions, %(pairs)d pairs.")
-        facts = {"threshold": f"{twins.threshold:g}", "n": twins.n_twins, "pairs": twins.n_pairs}
-        about = _("Pairs around the threshold, the public question below the other:")
-        lines += ["", f"{head % {**facts, 'banks': ', '.join(twins.banks)}} {about}", *_pairs(twins.around)]
-    return "\n".join(lines)
 
 
 def _table(summary: BankSummary) -> list[str]:

@@ -22,7 +22,7 @@ from annotation.models import (
     SendingPermission,
     User,
 )
-from annotation.prompts.versions import make_version, version_of
+from annotation.prompts.versions import next_version, version_of
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
 from tests.annotation.review.cases import make_revisions
 from tests.annotation.rounds.made import say
@@ -45,18 +45,11 @@ def questions_prompt(number: int = 1, **fields: Any) -> PromptVersion:
 def two_versions() -> tuple[PromptVersion, PromptVersion]:
     """Ours that writes questions, and one that says a little more."""
     first = version_of(QUESTIONS, at=NOON)
-    second = make_version(
-        first.name,
-        QUESTIONS.purpose,
+    text, reason = (
         f"{first.text}\n\nNever offer what is merely not mentioned.",
-        instruction=first.instruction,
-        variables=first.variables,
-        schema=first.schema,
-        parent=first,
-        reason="13 of 120 had more than one valid option",
-        actor=None,
-        at=NOON,
+        "13 of 120 had more than one valid option",
     )
+    second = next_version(first, text=text, reason=reason, actor=None, at=NOON)
     return first, second
 
 

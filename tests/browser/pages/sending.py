@@ -6,11 +6,11 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from annotation.call_enums import EndpointPlace, PromptPurpose, SentImages
+from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.sending_permissions import give_permission, withdraw_permission
 from annotation.models import SendingPermission
-from annotation.prompts.versions import LETTER_ALONE, OUR_READING, make_version, prompt_named, store_shipped
+from annotation.prompts.versions import LETTER_ALONE, OUR_READING, next_version, prompt_named, store_shipped
 from annotation.questionbank.bank_life import change_terms
 from tests.browser.pages.place import Place
 
@@ -50,15 +50,7 @@ def permit(place: Place) -> None:
 def write_prompts(place: Place) -> None:
     store_shipped(at=timezone.now())
     first = prompt_named(OUR_READING)
-    second = make_version(
-        OUR_READING,
-        PromptPurpose.ANSWER,
-        first.text.replace("Explain briefly", place.said("Explain in detail")),
-        variables=first.variables,
-        images=SentImages.ALL,
-        parent=first,
-        reason=place.said("Longer explanations."),
-        actor=place.people["cora"],
-        at=timezone.now(),
-    )
+    text = first.text.replace("Explain briefly", place.said("Explain in detail"))
+    reason, cora = place.said("Longer explanations."), place.people["cora"]
+    second = next_version(first, text=text, schema="", instruction="", reason=reason, actor=cora, at=timezone.now())
     place.things |= {"prompt first": first, "prompt second": second, "prompt letter": prompt_named(LETTER_ALONE)}
