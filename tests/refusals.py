@@ -11,8 +11,13 @@ from annotation.refusals import Refused
 
 
 @contextmanager
-def refuses(room: type[Refused], code: str, *, match: str | None = None) -> Iterator[pytest.ExceptionInfo[Refused]]:
+def refuses(
+    room: type[Refused], code: str, *, match: str | None = None, field: str | None = None, status: int | None = None
+) -> Iterator[pytest.ExceptionInfo[Refused]]:
     """The block is refused with this word. Gives what pytest.raises gives, for the sentence and the facts."""
     with pytest.raises(room, match=match) as caught:
         yield caught
-    assert caught.value.code == code
+    told = caught.value
+    assert told.code == code
+    assert field in (None, told.field)
+    assert status in (None, told.status)

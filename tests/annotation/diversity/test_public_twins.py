@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
@@ -22,6 +20,7 @@ from annotation.quality.kernels.neighbours import find_neighbours, find_twins
 from annotation.questionbank.bank_life import change_terms
 from tests.annotation.quality.test_neighbours import by_brute_force, texts_of
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
+from tests.commands import ends_with_2, printed
 from tests.conftest import make_person
 
 TWIN = "Which of these tubes is seen on the frontal radiograph of this patient"
@@ -133,16 +132,12 @@ def test_a_dismissed_twin_stays_dismissed(bank: QuestionBank, cora: User, noon: 
 
 # --- command ---
 def test_the_command_tells_the_twins(bank: QuestionBank) -> None:
-    out = io.StringIO()
-    call_command("check_questions", "--bank", "Private", "--across", "--json", stdout=out)
-    told = json.loads(out.getvalue())
+    told = json.loads(printed("check_questions", "--bank", "Private", "--across", "--json"))
     assert (told["public_twins"]["n_twins"], told["near_duplicates"]) == (1, None)
-    out = io.StringIO()
-    call_command("check_questions", "--bank", "Private", "--across", stdout=out)
-    assert "Twins in public banks (Public) at 0.9: 1 questions, 1 pairs." in out.getvalue()
-    with pytest.raises(CommandError, match="public itself") as caught:
-        call_command("check_questions", "--bank", "Public", "--across")
-    assert caught.value.returncode == 2
+    words = "Twins in public banks (Public) at 0.9: 1 questions, 1 pairs."
+    assert words in printed("check_questions", "--bank", "Private", "--across")
+    with ends_with_2("public itself"):
+        printed("check_questions", "--bank", "Public", "--across")
 
 
 # --- pages ---

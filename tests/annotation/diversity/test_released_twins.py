@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -19,6 +17,7 @@ from annotation.quality.checking import QualityRefused
 from annotation.quality.duplicates import check_released, find_released
 from tests.annotation.exports.test_releases import chest, wanted  # noqa: F401  # a fixture
 from tests.annotation.review.cases import make_bank, make_revisions
+from tests.commands import printed
 from tests.pages import markup
 from tests.refusals import refuses
 
@@ -105,9 +104,8 @@ def test_the_dry_run_counts_them_and_says_how_many_it_compared(
     address = reverse("bank-releases", args=[chest.slug])
     assert "Not compared with the questions of other releases." in markup(client.post(address, asked))
 
-    out = io.StringIO()
-    call_command("release_benchmark", bank="Chest", name="x", dry_run=True, stdout=out, verbosity=0)
-    told = json.loads(out.getvalue())["near_duplicates_of_releases"]
+    dry = printed("release_benchmark", bank="Chest", name="x", dry_run=True, verbosity=0)
+    told = json.loads(dry)["near_duplicates_of_releases"]
     assert (told["n"], told["n_compared"], told["n_released"], told["threshold"]) == (1, 8, 1, 0.9)
     assert not Finding.objects.filter(rule="released_twin").exists()
 

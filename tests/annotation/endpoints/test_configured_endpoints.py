@@ -32,6 +32,7 @@ from annotation.quality.kernels.question_checks import C3
 from annotation.validators.kernels.validator_prompts import PROMPTS
 from rexvqa_site.env import env_certificates, env_endpoints
 from tests.processes import environment, manage
+from tests.refusals import refuses
 
 LOCAL = Endpoint("local", "http://127.0.0.1:8000/v1", EndpointPlace.MACHINE)
 HOSTED = Endpoint("big-one", "https://models.example.org/v1")
@@ -209,9 +210,8 @@ def test_a_key_of_a_file(key_file: Path) -> None:
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601])
 def test_a_file_that_others_may_use_is_refused(key_file: Path, mode: int) -> None:
     key_file.chmod(mode)
-    with pytest.raises(EndpointRefused, match="chmod 600") as refused:
+    with refuses(EndpointRefused, "key_open", match="chmod 600") as refused:
         key_for(HOSTED)
-    assert refused.value.code == "key_open"
     assert "planted" not in str(refused.value)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.core.management.base import CommandError
 from msgspec.structs import replace
 
 from annotation.enums import QuestionState
@@ -31,6 +30,7 @@ from annotation.review.ending import complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.annotation.questionbank.test_stored_before import FURTHER, LETTERED, NESTED
+from tests.commands import ends_with_2
 
 pytestmark = pytest.mark.django_db
 
@@ -288,9 +288,8 @@ def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     (folder / "old").mkdir(parents=True)
     arguments = ("export_questions", "--bank", "Bank", "--form", "csv", "--output", str(folder))
-    with pytest.raises(CommandError, match=r"not empty: name a new folder.*Nothing was written") as refused:
+    with ends_with_2(r"not empty: name a new folder.*Nothing was written"):
         call_command(*arguments)
-    assert refused.value.returncode == 2
     assert [path.name for path in folder.iterdir()] == ["old"]
     assert not AuditEvent.objects.filter(act="bank.exported").exists()
     (folder / "old").rmdir()

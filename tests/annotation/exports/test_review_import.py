@@ -37,6 +37,7 @@ from annotation.review.reviewer_progress import round_times
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.exports.review_files import as_csv, as_lines, file_of, review_cells
 from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.commands import ends_with_2
 from tests.conftest import make_person
 
 
@@ -58,9 +59,8 @@ def refused(path: Path, *options: str) -> str:
     """What the command says about a file that it refuses with status 2; nothing is stored."""
     before = Review.objects.count(), Assignment.objects.count(), AuditEvent.objects.count()
     errors = io.StringIO()
-    with pytest.raises(CommandError) as refusal:
+    with ends_with_2() as refusal:
         call_command("import_reviews", str(path), "--round", "round", *options, stderr=errors, stdout=io.StringIO())
-    assert refusal.value.returncode == 2
     assert "Nothing was stored" in str(refusal.value)
     assert (Review.objects.count(), Assignment.objects.count(), AuditEvent.objects.count()) == before
     return errors.getvalue() + str(refusal.value)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from django.core.management import call_command
-from django.core.management.base import CommandError
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Flag, RoundSteps
@@ -20,6 +19,7 @@ from annotation.exports.tables import Format, restored
 from annotation.models import AuditEvent, ReviewRound, User
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.commands import ends_with_2
 
 
 @pytest.fixture
@@ -134,7 +134,6 @@ def test_the_command_refuses_with_status_2(reviewed: ReviewRound, tmp_path: Path
         ["--round", "round", "--format", "csv", "--output", str(tmp_path / "missing" / "a.csv")],
         ["--round", "round", "--format", "csv", "--output", str(tmp_path)],
     ):
-        with pytest.raises(CommandError) as refusal:
+        with ends_with_2():
             call_command("export_reviews", *arguments)
-        assert refusal.value.returncode == 2
     assert not list(tmp_path.iterdir())

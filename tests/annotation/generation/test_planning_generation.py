@@ -38,6 +38,7 @@ from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.generation.made import FINDINGS, IMPRESSION, bank_with_reports, wanted_of
 from tests.annotation.model_calls.simulated_calls import NOON, asked_server, make_permission, make_prompt
 from tests.annotation.questionbank.files import make_record, run_import, write_file
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 NAMED = "Seen by Dr. Miller. The heart is enlarged."
@@ -115,9 +116,8 @@ def test_an_exam_whose_report_names_somebody_is_passed_over_and_told(tmp_path: P
 
 
 def refused_of_all(bank: QuestionBank) -> list[dict[str, Any]]:
-    with pytest.raises(Refused) as found:
+    with refuses(Refused, "too_few_reports") as found:
         reports_of_bank(bank, 5, seed=1)
-    assert found.value.code == "too_few_reports"
     assert "holds back 2" in str(found.value)
     listed: list[dict[str, Any]] = found.value.facts["identifiers"]
     return listed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -12,31 +13,11 @@ from annotation.model_calls.kernels.extraction import question_values
 from annotation.models import AuditEvent, PromptVersion, User
 from annotation.prompts.kernels.filling import KNOWN
 from annotation.prompts.versions import LONGEST_TEXT, PromptRefused, make_version, prompt_named
-from tests.processes import manage
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
 SCHEMA = '{"type": "object", "properties": {"answer": {"type": "string"}}}'
-TAMPER = """
-from django.db import DatabaseError, transaction
-from django.utils import timezone
-from annotation.models import PromptVersion
-from annotation.prompts.versions import store_shipped
-store_shipped(at=timezone.now())
-for name, change in (
-    ("update", lambda: PromptVersion.objects.update(text="forged")),
-    ("delete", lambda: PromptVersion.objects.all().delete()),
-):
-    try:
-        with transaction.atomic():
-            change()
-        print(name, "went through")
-    except DatabaseError as error:
-        print(name, "refused", "insert-only" in str(error))
-print("rows", PromptVersion.objects.count(), "forged", PromptVersion.objects.filter(text="forged").count())
-print("again", len(store_shipped(at=timezone.now())))
-"""
 
 
 def write(noon: datetime, **fields: Any) -> PromptVersion:
@@ -97,11 +78,8 @@ def test_lines_end_in_one_way_so_that_a_browser_changes_nothing(noon: datetime) 
 def test_bad_input_is_named_and_nothing_is_stored(
     noon: datetime, fields: dict[str, Any], code: str, field: str, said: str
 ) -> None:
-    with refuses(PromptRefused, code) as caught:
+    with refuses(PromptRefused, code, field=field, status=422, match=re.escape(said)):
         write(noon, **fields)
-    assert caught.value.field == field
-    assert said in str(caught.value)
-    assert caught.value.status == 422
     assert not PromptVersion.objects.exists()
     assert not AuditEvent.objects.exists()
 
@@ -130,13 +108,3 @@ def test_a_prompt_is_found_by_name_and_number(noon: datetime) -> None:
 def test_every_purpose_has_its_variables_and_those_of_answers_are_what_a_question_fills() -> None:
     assert set(KNOWN) == set(PromptPurpose)
     assert set(KNOWN[PromptPurpose.ANSWER]) == set(question_values("Q", ["a", "b", "c", "d"]))
-
-
-def test_the_database_refuses_to_change_or_delete_a_version(migrated: dict[str, str]) -> None:
-    done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
-    assert done.stdout.splitlines()[-4:] == [
-        "update refused True",
-        "delete refused True",
-        "rows 2 forged 0",
-        "again 0",
-    ], done.stderr

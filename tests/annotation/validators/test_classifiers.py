@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import socket
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -44,6 +42,7 @@ from tests.annotation.model_calls.simulated_calls import NOON, make_permission
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.annotation.validators.tiny_classifier import LABELS, classifier_folder
 from tests.annotation.validators.validated import judged
+from tests.commands import ends_with_2, printed
 
 QUIET = ShownProgress(None)
 STEMS = ["What did Quill see", "What does this elderly one have", "What is seen"]
@@ -308,9 +307,8 @@ def test_the_command_scores_and_sets(bank: QuestionBank, named: Path, tmp_path: 
     file.write_bytes(SET)
 
     def told(*words: str) -> dict[str, Any]:
-        out = io.StringIO()
-        call_command("classify_questions", "--bank", bank.slug, "--folder", "tiny", *words, "--json", stdout=out)
-        found: dict[str, Any] = json.loads(out.getvalue())
+        asked = ("--bank", bank.slug, "--folder", "tiny", *words, "--json")
+        found: dict[str, Any] = json.loads(printed("classify_questions", *asked))
         return found
 
     first = told("--labelled", str(file), "--class", "PHI")
@@ -322,9 +320,8 @@ def test_the_command_scores_and_sets(bank: QuestionBank, named: Path, tmp_path: 
         (("--threshold", "0.5"), "with --class"),
         (("--class", "no"), "has the classes PHI, bias"),
     ):
-        with pytest.raises(CommandError, match=why) as caught:
+        with ends_with_2(why):
             told(*wrong)
-        assert caught.value.returncode == 2
     assert ClassThreshold.objects.get().threshold == 0.5
 
 

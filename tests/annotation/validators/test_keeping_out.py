@@ -114,24 +114,21 @@ def test_a_stored_sample_says_what_was_kept_out(bank: QuestionBank) -> None:
 
 def test_a_bank_of_failing_questions_gives_no_sample(bank: QuestionBank) -> None:
     judged(bank, "fail", model="another")
-    with pytest.raises(SampleRefused) as found:
+    with refuses(SampleRefused, "kept_out"):
         drawn(keep(bank, "c1"))
-    assert found.value.code == "kept_out"
 
 
 @pytest.mark.parametrize("part", ["form", "c9"])
 def test_what_nothing_can_fail_is_in_no_gate(bank: QuestionBank, part: str) -> None:
-    with pytest.raises(QualityRefused) as found:
+    with refuses(QualityRefused, "no_part"):
         keep(bank, part)
-    assert found.value.code == "no_part"
     assert not AuditEvent.objects.filter(act="bank.gate_set").exists()
 
 
 def test_an_archived_bank_stays_as_it_is(bank: QuestionBank) -> None:
     QuestionBank.objects.update(archived_at=NOON)
-    with pytest.raises(QualityRefused) as found:
+    with refuses(QualityRefused, "archived"):
         keep(bank, "c1")
-    assert found.value.code == "archived"
 
 
 def test_every_part_is_named_once() -> None:
@@ -307,9 +304,8 @@ def test_of_a_large_bank_the_counts_come_beside_the_page(
 
 def test_only_what_passes_is_exported(bank: QuestionBank, tmp_path: Path) -> None:
     choice = BankChoice(BankForm.JSONL, only_valid=True)
-    with pytest.raises(ExportRefused) as refused:
+    with refuses(ExportRefused, "no_gate"):
         export_bank(bank, choice, tmp_path / "none", actor=None, at=NOON)
-    assert refused.value.code == "no_gate"
     keep(bank, "c1", "c3")
     done = export_bank(bank, choice, tmp_path / "out", actor=None, at=NOON)
     assert (done.n_questions, done.n_stayed_back) == (1, 4)
