@@ -83,7 +83,7 @@ def chat_answer(body: dict[str, Any]) -> dict[str, Any]:
     draw = random.Random(hashlib.sha256(json.dumps(contents).encode()).digest())  # noqa: S311
     form = body.get("response_format")
     said = (
-        json.dumps(_value_of(form["json_schema"]["schema"], text, draw)) if form else f"{draw.choice('ABCD')}. {NOBODY}"
+        json.dumps(value_of(form["json_schema"]["schema"], text, draw)) if form else f"{draw.choice('ABCD')}. {NOBODY}"
     )
     n_input = len(text.split()) + TOKENS_OF_IMAGE * sum("image_url" in part for part in parts)
     return {
@@ -96,7 +96,7 @@ def chat_answer(body: dict[str, Any]) -> dict[str, Any]:
 _Findings = list[tuple[str, str, str]]
 
 
-def _value_of(schema: dict[str, Any], text: str, draw: random.Random) -> Any:
+def value_of(schema: dict[str, Any], text: str, draw: random.Random) -> Any:
     """What keeps to it; findings and questions are made of what the text states."""
     names = [*schema.get("properties", ())]
     if names == ["bullets"]:
@@ -110,7 +110,7 @@ def _value_of(schema: dict[str, Any], text: str, draw: random.Random) -> Any:
         n_questions = int(wanted[1]) if wanted and sides else 0
         return {"questions": [_question(n, *draw.choice(sides), draw) for n in range(1, n_questions + 1)]}
     if names:
-        return {name: _value_of(schema["properties"][name], text, draw) for name in names}
+        return {name: value_of(schema["properties"][name], text, draw) for name in names}
     return draw.choice(schema.get("enum", [NOBODY]))
 
 

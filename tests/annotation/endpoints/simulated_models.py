@@ -11,7 +11,7 @@ import re
 import struct
 from typing import Any
 
-from tests.annotation.endpoints.simulated_writing import writes, written_for
+from annotation.endpoints.simulated_endpoint import TOKENS_OF_IMAGE, value_of
 
 GOOD, ALWAYS_A, TEXT_ONLY, THINKS_ALOUD, OBEYS_SCHEMA, JUDGES = MODELS = (
     "stand-in-good",
@@ -24,7 +24,9 @@ GOOD, ALWAYS_A, TEXT_ONLY, THINKS_ALOUD, OBEYS_SCHEMA, JUDGES = MODELS = (
 EMBEDDING_MODEL = "stand-in-embedding"
 EMBEDDING_LENGTH = 64
 FINGERPRINT = "simulated"
-TOKENS_OF_IMAGE = 256
+INVENTED = 8  # one quote in so many is in no report
+UNGROUNDED = 5  # one question in so many offers what its report does not state
+MOST_FINDINGS = 99  # no report has so many
 _OPTION = re.compile(r"^[ \t]*\(?([A-D])[.):][ \t]*(\S.*)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 
@@ -95,7 +97,7 @@ def _answer_of(model: str, text: str, body: dict[str, Any], draw: random.Random)
         return "A"
     schema = _schema_of(body)
     if model in (OBEYS_SCHEMA, JUDGES) and schema is not None:
-        return json.dumps(written_for(schema, text, draw) if writes(schema) else value_of(schema, draw))
+        return json.dumps(_written(schema, text, draw))
     options = dict(_OPTION.findall(text)) or dict.fromkeys("ABCD", "an option")
     letter = draw.choice(sorted(options))
     answer = f"{letter}. {options[letter]}\nExplanation: simulated; nobody looked at an image."
@@ -117,32 +119,19 @@ def _schema_of(body: dict[str, Any]) -> dict[str, Any] | None:
     return schema
 
 
-def value_of(schema: dict[str, Any], draw: random.Random) -> Any:
-    """A value that keeps to a JSON schema, of those parts that are used here. Raises WrongRequest for others."""
-    if "const" in schema:
-        return schema["const"]
-    if "enum" in schema:
-        return draw.choice(schema["enum"])
-    if "anyOf" in schema:
-        return value_of(draw.choice(schema["anyOf"]), draw)
-    match schema.get("type"):
-        case "object":
-            return {name: value_of(part, draw) for name, part in schema.get("properties", {}).items()}
-        case "array":
-            fewest = schema.get("minItems", 1)
-            n_items = draw.randint(fewest, schema.get("maxItems", fewest + 2))
-            return [value_of(schema.get("items", {"type": "string"}), draw) for _ in range(n_items)]
-        case "string":
-            return f"simulated text {draw.randrange(1000)}"
-        case "integer":
-            return draw.randint(schema.get("minimum", 0), schema.get("maximum", 10))
-        case "number":
-            return round(draw.uniform(schema.get("minimum", 0), schema.get("maximum", 1)), 3)
-        case "boolean":
-            return draw.random() < 0.5
-        case "null":
-            return None
-    raise WrongRequest("the stand-in does not know this kind of schema")
+def _written(schema: dict[str, Any], text: str, draw: random.Random) -> Any:
+    """As the models of the demonstration write it, a seeded share at fault as models are."""
+    if "verdict" in schema["properties"]:
+        verdict = draw.choices(["pass", "fail", "undecided"], weights=[6, 3, 1])[0]
+        return {"reason": f"Simulated ({verdict}): nobody looked at the question.", "verdict": verdict}
+    written = value_of(schema, text, draw)
+    for bullet in written.get("bullets", ()):
+        if draw.randrange(INVENTED) == 0:
+            bullet["quote"] = "A simulated finding that nobody reported."
+    for question in written.get("questions", ()):
+        if draw.randrange(UNGROUNDED) == 0:
+            question["options"][1]["bullets"] = [MOST_FINDINGS]
+    return written
 
 
 def embeddings_answer(body: dict[str, Any], *, seed: int) -> dict[str, Any]:
