@@ -24,10 +24,10 @@ from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, written_run
-from tests.annotation.model_calls.simulated_calls import ENDPOINT
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE
 from tests.annotation.prompts.flagged import two_versions
 from tests.annotation.review.cases import make_bank
-from tests.annotation.validators.validated import NAMED, begun, judged, judged_bank
+from tests.annotation.validators.validated import begun, judged, judged_bank
 
 RUNS, CHECKS = "banks/reports/generation-runs/", "banks/judged/validator-runs/"
 
@@ -51,7 +51,7 @@ def judging(cora: User, db: None) -> Program:
 # --- questions from reports -------------------------------------------------------------------------
 def test_a_run_is_planned_confirmed_and_begun(writer: Program) -> None:
     asked = {"endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "exams": 3, "per_exam": 2}
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         plan = writer.post(f"{RUNS}plan/", asked).json()
         assert (plan["calls"], plan["reports"], plan["questions_at_most"]) == (6, 3, 6)
         told = problem_of(writer.post(RUNS, asked), 409, "not_confirmed")
@@ -68,7 +68,7 @@ def test_a_run_is_planned_confirmed_and_begun(writer: Program) -> None:
     problem_of(writer.post(f"{made['Location']}pause/", if_match='"old"'), 412, "changed_since")
     now = writer.get(made["Location"])["ETag"]
     assert writer.post(f"{made['Location']}pause/", if_match=now).json()["state"] == "paused"
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         assert writer.post(f"{made['Location']}resume/").json()["state"] == "running"
     assert writer.post(f"{made['Location']}stop/").json()["acts"] == []
     problem_of(writer.post(f"{made['Location']}pause/"), 409, "wrong_state")
@@ -78,7 +78,7 @@ def test_a_run_is_planned_confirmed_and_begun(writer: Program) -> None:
 def test_what_is_wrong_with_a_run_is_refused_before_anything_is_sent(writer: Program) -> None:
     asked = {"endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "exams": 3}
     problem_of(writer.post(f"{RUNS}plan/", asked), 404, "not_found")  # no such endpoint here
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         for wrong in ({"exams": 0}, {"bullets_prompt": "none"}, {"cap": "x"}, {"temperature": 3}, {"colour": 1}):
             problem_of(writer.post(f"{RUNS}plan/", {**asked, **wrong}), 422, "invalid")
         problem_of(writer.post(f"{RUNS}plan/", {**asked, "cap": "5"}), 422, "cap_without_price")
@@ -93,7 +93,7 @@ def test_reports_are_sent_held_back_and_masked(writer: Program) -> None:
         {"exam": "study-1", "report": "A nodule."},
         {"study_id": "study-2", "Findings": "Seen by Dr. Miller. Clear."},
     ]
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         answer = writer.post(f"{RUNS}plan/", {**asked, "reports": sent})
         plan = answer.json()
         assert (plan["reports"], plan["calls"], plan["masked"]) == (1, 2, [])
@@ -137,7 +137,7 @@ def test_runs_are_listed_and_hold_no_word_of_a_report(
 # --- validators -------------------------------------------------------------------------------------
 def test_validators_are_planned_confirmed_and_asked(judging: Program) -> None:
     asked = {"check": "all", "endpoint": ENDPOINT, "model": JUDGES}
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         plan = judging.post(f"{CHECKS}plan/", {**asked, "check": "c1"}).json()
         assert (plan["calls"], plan["plans"][0]["questions"]) == (4, 4)
         problem_of(judging.post(f"{CHECKS}begin/", {**asked, "check": "c1"}), 409, "not_confirmed")
@@ -165,7 +165,7 @@ def test_nobody_waits_while_reports_are_searched(judging: Program, monkeypatch: 
 
     monkeypatch.setattr("annotation.validators.asked_about.identifiers_in", searched)
     asked = {"check": "c3", "endpoint": ENDPOINT, "model": JUDGES, "confirmed_calls": 4}
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         for key in ("one", "one"):
             assert judging.post(f"{CHECKS}begin/", asked, idempotency_key=key).status_code == 201
     assert found == [outside] * 4

@@ -9,13 +9,19 @@ from typing import Any
 from django.test import override_settings
 
 from annotation.call_enums import EndpointPlace
-from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.generation.generation_plans import GenerationWanted, begin_generation, plan_generation
 from annotation.generation.making import continue_run
 from annotation.model_calls.asking import ask_endpoint
 from annotation.models import GenerationRun, QuestionBank, SendingPermission
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA, chat_answer
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, answer_calls, asked_server, make_permission
+from tests.annotation.model_calls.simulated_calls import (
+    ENDPOINT,
+    HERE,
+    NOON,
+    answer_calls,
+    asked_server,
+    make_permission,
+)
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 
 FINDINGS = (
@@ -63,8 +69,7 @@ def finished_run(bank: QuestionBank, *, server_seed: int = 3, **fields: Any) -> 
 
 def written_run(bank: QuestionBank, *, server_seed: int = 1, **fields: Any) -> GenerationRun:
     """The same without a server and its threads: the answers of the simulated model are stored as they come."""
-    endpoint = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
-    with override_settings(MODEL_ENDPOINTS=(endpoint,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         run = begun_run(bank, **fields)
         for step in ("bullets_batch", "questions_batch"):
             run = GenerationRun.objects.get(pk=run.pk)

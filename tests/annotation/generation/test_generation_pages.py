@@ -9,8 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
-from annotation.call_enums import BatchState, EndpointPlace
-from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.call_enums import BatchState
 from annotation.enums import Role, RoundState, RoundSteps
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.models import Assignment, GenerationRun, QuestionBank, Revision, SendingPermission, User
@@ -18,7 +17,7 @@ from annotation.questionbank.filters import BankSearch
 from annotation.site.slugs import listed
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, written_run
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE, NOON
 from tests.annotation.review.cases import make_round
 from tests.conftest import make_person
 
@@ -76,13 +75,12 @@ def test_the_bank_leads_to_its_runs(client: Client, cora: User, run: GenerationR
 
 
 ASKED = {"exams": "2", "per_exam": "3", "seed": "7", "endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "temperature": "0"}
-LOCAL = (Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE),)
 
 
 @pytest.fixture
 def reports(tmp_path: Path, settings: Settings) -> QuestionBank:
     """With a permission that does not end: pages look at the clock."""
-    settings.MODEL_ENDPOINTS = LOCAL
+    settings.MODEL_ENDPOINTS = (HERE,)
     bank = bank_with_reports(tmp_path, 3)
     SendingPermission.objects.update(expires_at=NOON.replace(year=2999))
     return bank

@@ -94,6 +94,23 @@ OPTIONS = [
 ]
 
 
+def with_findings(bank: QuestionBank, *texts: str, finish_reason: str = "stop", **fields: Any) -> GenerationRun:
+    """A run whose reports are answered with these texts in turn, or with the findings above."""
+    run = begun(bank, **fields)
+    answer_with(run.bullets_batch, *(texts or [FOUND]), finish_reason=finish_reason)
+    return continued(run)
+
+
+def with_questions(
+    bank: QuestionBank, *questions: dict[str, Any], finish_reason: str = "stop", **fields: Any
+) -> GenerationRun:
+    """The same, and these questions are written on the findings above."""
+    run = with_findings(bank, **fields)
+    assert run.questions_batch is not None
+    answer_with(run.questions_batch, questions_json(*questions), finish_reason=finish_reason)
+    return continued(run)
+
+
 def options(**changes: list[int]) -> dict[str, Any]:
     """The options by their letters, with other findings under some of them."""
     return {
@@ -218,9 +235,7 @@ def test_reports_of_a_file_bring_their_exams(bank: QuestionBank, tmp_path: Path)
 
 # --- what is not made ---
 def test_findings_are_stored_with_their_place_and_their_fault(bank: QuestionBank) -> None:
-    run = begun(bank)
-    answer_with(run.bullets_batch, FOUND)
-    run = continued(run)
+    run = with_findings(bank)
     rows = list(Bullet.objects.order_by("number"))
     assert [one.fault for one in rows] == ["", "", "", "", "quote_not_found", "compares_with_prior"]
     assert rows[4].start is None
@@ -253,12 +268,7 @@ def test_findings_are_stored_with_their_place_and_their_fault(bank: QuestionBank
 def test_a_question_that_breaks_a_rule_is_counted_and_not_made(
     bank: QuestionBank, changes: dict[str, Any], rule: str
 ) -> None:
-    run = begun(bank)
-    answer_with(run.bullets_batch, FOUND)
-    run = continued(run)
-    assert run.questions_batch is not None
-    answer_with(run.questions_batch, questions_json(options(), changes))
-    run = continued(run)
+    run = with_questions(bank, options(), changes)
     assert run.n_made == 1
     assert Revision.objects.filter(bank_import=run.bank_import).count() == 1
     asked = [one for one in run.not_made if one["step"] != "bullets"]
@@ -266,46 +276,31 @@ def test_a_question_that_breaks_a_rule_is_counted_and_not_made(
 
 
 def test_more_questions_than_asked_for_are_left(bank: QuestionBank) -> None:
-    run = begun(bank, per_exam=1)
-    answer_with(run.bullets_batch, FOUND)
-    run = continued(run)
-    assert run.questions_batch is not None
-    answer_with(run.questions_batch, questions_json(options(), options()))
-    assert continued(run).n_made == 1
+    assert with_questions(bank, options(), options(), per_exam=1).n_made == 1
 
 
 @pytest.mark.parametrize(
-    ("text", "rule"), [("I am sorry, I cannot help with that.", "no_answer"), ("Soon.", "not_in_form")]
+    ("text", "finish_reason", "rule"),
+    [
+        ("I am sorry, I cannot help with that.", "stop", "no_answer"),
+        ("Soon.", "stop", "not_in_form"),
+        (FOUND, "length", "no_answer"),
+    ],
 )
-def test_an_answer_that_is_none(bank: QuestionBank, text: str, rule: str) -> None:
-    run = begun(bank)
-    answer_with(run.bullets_batch, text)
-    run = continued(run)
+def test_an_answer_that_is_none_or_was_cut(bank: QuestionBank, text: str, finish_reason: str, rule: str) -> None:
+    run = with_findings(bank, text, finish_reason=finish_reason)
     assert (run.questions_batch, run.n_made, run.bank_import) == (None, 0, None)
     assert run.finished_at is not None
     assert [one["rule"] for one in run.not_made] == [rule]
 
 
-def test_an_answer_that_was_cut(bank: QuestionBank) -> None:
-    run = begun(bank)
-    answer_with(run.bullets_batch, FOUND, finish_reason="length")
-    assert [one["rule"] for one in continued(run).not_made] == ["no_answer"]
-
-
 def test_questions_that_were_cut(bank: QuestionBank) -> None:
-    run = begun(bank)
-    answer_with(run.bullets_batch, FOUND)
-    run = continued(run)
-    assert run.questions_batch is not None
-    answer_with(run.questions_batch, questions_json(options()), finish_reason="length")
-    run = continued(run)
+    run = with_questions(bank, options(), finish_reason="length")
     assert (run.n_made, run.not_made[-1]["rule"]) == (0, "no_answer")
 
 
 def test_a_report_without_usable_findings_is_not_asked_about(bank: QuestionBank) -> None:
-    run = begun(bank, n_exams=2)
-    answer_with(run.bullets_batch, FOUND, bullets_json(("Nobody wrote this.", "Something", "present")))
-    run = continued(run)
+    run = with_findings(bank, FOUND, bullets_json(("Nobody wrote this.", "Something", "present")), n_exams=2)
     assert run.questions_batch is not None
     assert run.questions_batch.n_calls == 1
     assert {"step": "bullets", "report": 2, "number": 0, "rule": "no_bullets"} in run.not_made
@@ -325,9 +320,7 @@ def test_a_permission_that_ended_meanwhile_leaves_the_second_step_planned(bank: 
 
 
 def test_what_earlier_rules_left_out_keeps_their_version(bank: QuestionBank) -> None:
-    run = begun(bank)
-    answer_with(run.bullets_batch, FOUND)
-    run = continued(run)
+    run = with_findings(bank)
     run.not_made.append({"step": "bullets", "report": 1, "number": 7, "rule": "quote_not_found"})
     shown = [(one.rule, one.version, one.n) for one in GenerationProgress(run).not_made]
     assert ("quote_not_found", 1, 1) in shown
@@ -337,13 +330,11 @@ def test_what_earlier_rules_left_out_keeps_their_version(bank: QuestionBank) -> 
 def test_findings_that_earlier_rules_took_are_looked_at_again(
     bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = begun(bank)
     with monkeypatch.context() as earlier:
         earlier.setattr(
             making, "ground_bullet", lambda one, text: GroundedBullet(one, find_quote(one.quote, text), False)
         )
-        answer_with(run.bullets_batch, bullets_json(*SOUND, ("pleural effusion", "Effusion", "present")))
-        run = continued(run)
+        run = with_findings(bank, bullets_json(*SOUND, ("pleural effusion", "Effusion", "present")))
     assert run.questions_batch is not None
     answer_with(run.questions_batch, questions_json(options(), options(B=[5])))
     run = continued(run)

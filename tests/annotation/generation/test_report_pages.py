@@ -12,8 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
-from annotation.call_enums import EndpointPlace, ReportSource
-from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.call_enums import ReportSource
 from annotation.enums import KeySource, Role, RoundState
 from annotation.models import (
     Assignment,
@@ -31,7 +30,7 @@ from annotation.models import (
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports
 from tests.annotation.generation.test_planning_generation import NAMED
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_price
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE, NOON, make_permission, make_price
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.review.cases import make_bank, make_round
 from tests.conftest import make_person
@@ -40,12 +39,11 @@ pytestmark = pytest.mark.django_db
 ASKED = {"per_exam": "3", "seed": "7", "endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "temperature": "0"}
 CSV = "study_id,report\nstudy-1,A nodule. No mass.\nstudy-2,“Seen by Dr. Miller. Clear lungs, no effusion.”\n"
 CSV = CSV.replace("“", '"').replace("”", '"')
-LOCAL = (Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE),)
 
 
 @pytest.fixture
 def bank(tmp_path: Path, settings: Settings) -> QuestionBank:
-    settings.MODEL_ENDPOINTS = LOCAL
+    settings.MODEL_ENDPOINTS = (HERE,)
     made = bank_with_reports(tmp_path, 3)
     run_import(write_file(tmp_path, {"named": make_record(8, 8, Findings=NAMED)}, "named.json"), bank="Reports")
     return made

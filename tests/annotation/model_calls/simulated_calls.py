@@ -13,7 +13,7 @@ import pytest
 from django.db import transaction
 from django.test import override_settings
 
-from annotation.call_enums import BatchState, Ending, PromptPurpose, SentImages
+from annotation.call_enums import BatchState, Ending, EndpointPlace, PromptPurpose, SentImages
 from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.model_calls import asking, next_calls
@@ -29,6 +29,7 @@ from tests.annotation.review.cases import make_bank, make_revisions
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TEXT = "{{question}}\n{{options}}"
 ENDPOINT = "stand-in"
+HERE = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)  # where nobody listens
 SHORT = Limits(read_seconds=0.5, total_seconds=1.0)
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.db.models import F
@@ -117,12 +118,11 @@ def test_rotated_options_are_read_back_to_the_letters_of_the_bank() -> None:
 
 
 OF_ITS_OWN = {Fault.REFUSAL, Fault.LENGTH, Fault.REFUSED_FOR_GOOD, Fault.EMPTY_TEXT}  # outcomes, not asked again
+PAUSES = {Fault.KEY_ECHOED, Fault.NO_QUOTA}  # see below
 
 
-@pytest.mark.parametrize("fault", [fault for fault in Fault if fault not in OF_ITS_OWN])
+@pytest.mark.parametrize("fault", [fault for fault in Fault if fault not in OF_ITS_OWN | PAUSES])
 def test_whatever_goes_wrong_on_the_way_changes_no_answer(fault: StandInFault) -> None:
-    if fault in (Fault.KEY_ECHOED, Fault.NO_QUOTA):  # these pause, see below
-        return
     batch = make_batch(4)
     with asked_server(fault) as server:
         ask(batch)
@@ -177,21 +177,21 @@ def test_a_run_cannot_be_ended_while_a_question_was_not_asked() -> None:
     assert [name for name, _label in acts_now(batch)] == ["resume", "stop"]
 
 
-def test_twenty_refused_in_a_row_pause_at_once() -> None:
+@pytest.mark.parametrize(
+    ("fault", "n_asked", "words"),
+    [
+        (Fault.REFUSED_FOR_GOOD, 20, "20 calls in a row failed alike: error status (400)"),
+        (Fault.KEY_ECHOED, 1, "refused the key (status 401)"),
+        (Fault.NO_QUOTA, 1, "no money or quota left"),
+    ],
+)
+def test_what_would_fail_again_pauses_and_says_why(fault: StandInFault, n_asked: int, words: str) -> None:
     batch = make_batch(30)
-    with asked_server(*[Fault.REFUSED_FOR_GOOD] * 30, connections=1) as server:
+    with asked_server(*[fault] * 30, connections=1) as server:
         ask(batch)
-        assert len(server.ledger) == 20
-    assert "20 calls in a row failed alike: error status (400)" in batch.paused_because
-
-
-def test_a_refused_key_pauses_at_once_and_says_so() -> None:
-    batch = make_batch(5)
-    with asked_server(*[Fault.KEY_ECHOED] * 9, connections=1) as server:
-        ask(batch)
-        assert len(server.ledger) == 1
+        assert len(server.ledger) == n_asked
     assert batch.state == BatchState.PAUSED
-    assert "refused the key (status 401)" in batch.paused_because
+    assert words in batch.paused_because
 
 
 @pytest.mark.parametrize("fault", [Fault.BROKEN, Fault.UNAVAILABLE, Fault.TOO_MANY, Fault.CUT_BODY])
@@ -236,14 +236,6 @@ def test_one_model_that_is_busy_closes_its_endpoint_for_no_other() -> None:
     assert first_of_busy > max(CallAttempt.objects.filter(call__batch=other).values_list("pk", flat=True))
 
 
-def test_an_account_without_quota_pauses_at_once() -> None:
-    batch = make_batch(9)
-    with asked_server(*[Fault.NO_QUOTA] * 9, connections=1) as server:
-        ask(batch)
-        assert len(server.ledger) == 1
-    assert "no money or quota left" in batch.paused_because
-
-
 def test_the_endpoint_is_asked_more_slowly_after_too_many_and_as_long_as_it_says() -> None:
     batch = make_batch(8)
     with asked_server(Fault.TOO_MANY, Fault.TOO_MANY) as server:
@@ -270,16 +262,6 @@ def test_the_cap_is_never_passed() -> None:
     assert sum(attempt.cost or 0 for attempt in attempts) == tally(batch).cost > spent
 
 
-def test_a_cap_that_is_lowered_while_calls_are_asked_holds_from_the_next_one_on() -> None:
-    batch = make_batch(50, price=make_price(), cap=Decimal(5))
-
-    with asked_server(connections=1) as server:
-        ask_and_change_after_three(batch, lambda: CallBatch.objects.update(cap=Decimal("0.0001")))
-        assert len(server.ledger) in {3, 4}
-    assert batch.state == BatchState.PAUSED
-    assert "The cap of 0.0001 EUR is reached" in batch.paused_because
-
-
 def test_a_cap_cannot_be_kept_without_token_counts() -> None:
     batch = make_batch(10, price=make_price(), cap=Decimal(5))
     with asked_server(Fault.NO_USAGE):
@@ -300,17 +282,22 @@ def test_the_first_calls_are_asked_for_the_estimate_and_count() -> None:
     assert batch.state == BatchState.COMPLETE
 
 
-def test_a_permission_that_is_withdrawn_stops_its_calls_within_one() -> None:
-    batch = make_batch(50)
-
+@pytest.mark.parametrize(
+    ("rows", "changes", "words"),
+    [
+        (SendingPermission, {"withdrawn_at": NOON}, "withdrawn or has expired"),
+        (CallBatch, {"cap": Decimal("0.0001")}, "The cap of 0.0001 EUR is reached"),
+    ],
+)
+def test_a_permission_or_cap_that_changes_meanwhile_holds_from_the_next_call_on(
+    rows: Any, changes: dict[str, Any], words: str
+) -> None:
+    batch = make_batch(50, price=make_price(), cap=Decimal(5))
     with asked_server(connections=1) as server:
-        ask_and_change_after_three(batch, lambda: SendingPermission.objects.update(withdrawn_at=NOON))
+        ask_and_change_after_three(batch, lambda: rows.objects.update(**changes))
         assert len(server.ledger) in {3, 4}
-        assert batch.state == BatchState.PAUSED
-        assert "withdrawn or has expired" in batch.paused_because
-        with pytest.raises(BatchRefused) as refusal:
-            start(CallBatch.objects.get(pk=batch.pk), actor=None, at=NOON)
-    assert refusal.value.code == "permission_over"
+    assert batch.state == BatchState.PAUSED
+    assert words in batch.paused_because
 
 
 def test_calls_under_two_permissions_stop_when_either_is_withdrawn() -> None:
@@ -439,7 +426,7 @@ def test_two_batches_share_an_endpoint_and_the_older_one_comes_first() -> None:
 
 @pytest.mark.check
 def test_five_percent_of_each_fault_change_no_answer() -> None:
-    ways = [fault for fault in Fault if fault not in {*OF_ITS_OWN, Fault.KEY_ECHOED, Fault.NO_QUOTA}]
+    ways = [fault for fault in Fault if fault not in OF_ITS_OWN | PAUSES]
     draw = random.Random(7)
     faults = [fault for fault in ways for _ in range(2)]
     draw.shuffle(faults)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
-from annotation.call_enums import EndpointPlace, PromptPurpose, SentImages
+from annotation.call_enums import PromptPurpose, SentImages
 from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.model_calls.attempts import (
@@ -24,7 +24,7 @@ from annotation.model_calls.attempts import (
 from annotation.models import QuestionBank, ValidatorRun
 from annotation.refusals import Refused
 from tests.annotation.endpoints.simulated_models import GOOD
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_price, make_prompt
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE, NOON, make_permission, make_price, make_prompt
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.refusals import refuses
 
@@ -34,10 +34,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture(autouse=True)
 def _endpoints(settings: Settings) -> None:
-    settings.MODEL_ENDPOINTS = (
-        Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE),
-        Endpoint("outside", "https://models.example/v1"),
-    )
+    settings.MODEL_ENDPOINTS = (HERE, Endpoint("outside", "https://models.example/v1"))
 
 
 @pytest.fixture

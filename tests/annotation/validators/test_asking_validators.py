@@ -32,6 +32,7 @@ from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, finished_run, written_run
 from tests.annotation.model_calls.simulated_calls import (
     ENDPOINT,
+    HERE,
     NOON,
     answer_with,
     asked_server,
@@ -41,7 +42,6 @@ from tests.annotation.model_calls.simulated_calls import (
 from tests.annotation.review.cases import SECRETS, make_bank, make_revision, make_revisions
 from tests.annotation.validators.validated import (
     FINDINGS,
-    NAMED,
     begun,
     judged,
     judged_bank,
@@ -49,6 +49,7 @@ from tests.annotation.validators.validated import (
     verdicts,
     wanted_of,
 )
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -106,7 +107,7 @@ def test_what_holds_no_verdict_is_counted_and_judges_nothing() -> None:
 
 
 def plan_here(wanted: CheckWanted) -> CheckPlan:
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         return plan_check(wanted, actor=None, at=NOON)
 
 
@@ -149,24 +150,18 @@ def test_a_report_that_names_somebody_is_not_sent() -> None:
 # --- what is refused, and stores nothing ---
 def refused(wanted: CheckWanted, code: str) -> str:
     n_events = AuditEvent.objects.count()
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)), pytest.raises(Refused) as found:
+    with override_settings(MODEL_ENDPOINTS=(HERE,)), refuses(Refused, code) as found:
         begin_checks(plan_checks([wanted], actor=None, at=NOON), actor=None, at=NOON)
-    assert found.value.code == code
     assert (AuditEvent.objects.count(), ValidatorRun.objects.filter(taken_at=None).count()) == (n_events, 0)
     return str(found.value)
 
 
-def test_no_model_judges_what_it_wrote(tmp_path: Path) -> None:
+def test_no_model_judges_what_it_wrote_nor_does_one_of_its_family(tmp_path: Path) -> None:
     bank = bank_with_reports(tmp_path)
     run = written_run(bank)
     said = refused(wanted_of(bank, model=OBEYS_SCHEMA), "same_family")
     assert OBEYS_SCHEMA in said
     assert f"{run.n_made} of these questions" in said
-
-
-def test_nor_does_one_of_its_family(tmp_path: Path) -> None:
-    bank = bank_with_reports(tmp_path)
-    run = written_run(bank)
     assert run.questions_batch is not None
     run.questions_batch.model = "Qwen/Qwen2.5-VL-7B-Instruct"
     run.questions_batch.save()
@@ -183,23 +178,22 @@ def test_no_permission_for_reports() -> None:
     assert plan_here(wanted_of(bank, "c1")).found.asked
 
 
-def test_a_validator_that_there_is_none_of() -> None:
-    refused(wanted_of(judged_bank(1), "c9"), "no_validator")
-
-
-def test_a_prompt_of_another_purpose_or_without_a_verdict() -> None:
+def test_what_there_is_none_of_or_is_for_something_else_or_leaves_nothing_to_ask() -> None:
     bank = judged_bank(1)
+    refused(wanted_of(bank, "c9"), "no_validator")
     refused(wanted_of(bank, prompt=make_prompt()), "wrong_purpose")
     schema = json.dumps({"type": "object", "properties": {"answer": {"type": "string"}}})
     other = make_prompt(name="other", purpose=PromptPurpose.CHECK, schema=schema)
     refused(wanted_of(bank, prompt=other), "no_verdict")
     assert not PromptVersion.objects.filter(name__startswith="c1").exists()
+    AnswerKey.objects.update(key="")
+    refused(wanted_of(bank), "no_questions")
 
 
 def test_the_same_is_not_asked_twice() -> None:
     bank = judged_bank(2)
     run = begun(bank)
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)), pytest.raises(Refused, match="already"):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)), refuses(Refused, "under_way"):
         begin_checks(plan_checks([wanted_of(bank)], actor=None, at=NOON), actor=None, at=NOON)
     answer_with(run.batch, verdict_json("pass"))
     take_verdicts(ValidatorRun.objects.get(pk=run.pk), at=NOON)
@@ -209,17 +203,11 @@ def test_the_same_is_not_asked_twice() -> None:
 def test_of_two_who_planned_the_same_one_begins_it() -> None:
     bank = judged_bank(2)
     first, second = plan_here(wanted_of(bank)), plan_here(wanted_of(bank))
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         begin_checks([first], actor=None, at=NOON)
-        with pytest.raises(Refused, match="already"):
+        with refuses(Refused, "under_way"):
             begin_checks([second], actor=None, at=NOON)
     assert ValidatorRun.objects.count() == 1
-
-
-def test_a_bank_without_anything_to_ask() -> None:
-    bank = judged_bank(1)
-    AnswerKey.objects.update(key="")
-    refused(wanted_of(bank), "no_questions")
 
 
 def test_a_stopped_run_keeps_the_verdicts_that_came_until_then(monkeypatch: pytest.MonkeyPatch) -> None:

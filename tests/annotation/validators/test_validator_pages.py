@@ -26,9 +26,9 @@ from annotation.models import (
 )
 from annotation.quality.kernels.question_checks import PARTS
 from tests.annotation.endpoints.simulated_models import JUDGES
-from tests.annotation.model_calls.simulated_calls import ENDPOINT
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE
 from tests.annotation.review.cases import make_round
-from tests.annotation.validators.validated import NAMED, begun, judged, judged_bank
+from tests.annotation.validators.validated import begun, judged, judged_bank
 from tests.commands import ends_with_2, printed
 from tests.conftest import make_person
 
@@ -57,7 +57,7 @@ def test_the_bank_page_counts_all_parts(
     client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     client.force_login(cora)
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)), django_assert_max_num_queries(27):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)), django_assert_max_num_queries(27):
         answer = client.get(reverse("bank-validators", args=[bank.slug]))
     found = {row["count"].part.code: row["count"] for row in answer.context["rows"]}
     assert list(found) == list(PARTS)
@@ -162,7 +162,7 @@ def test_texts_of_a_model_are_escaped(client: Client, cora: User, bank: Question
 # --- asking from the page ---
 def send(client: Client, bank: QuestionBank, **changes: Any) -> Any:
     given = {"check": "all", "endpoint": ENDPOINT, "model": JUDGES, "temperature": "0"} | changes
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         return client.post(reverse("bank-validators", args=[bank.slug]), given)
 
 
@@ -200,7 +200,7 @@ def test_a_run_is_paused_resumed_and_stopped(client: Client, cora: User) -> None
     hold_for_good()
     client.force_login(cora)
     for act, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
-        with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+        with override_settings(MODEL_ENDPOINTS=(HERE,)):
             client.post(reverse("validator-run-act", args=[bank.slug, run.public_id, act]))
         run.batch.refresh_from_db()
         assert run.batch.state == state
@@ -213,7 +213,7 @@ def test_a_run_is_paused_resumed_and_stopped(client: Client, cora: User) -> None
 # --- the command ---
 def check(*more: str, **given: Any) -> str:
     asked = {"bank": "judged", "endpoint": ENDPOINT, "model": JUDGES} | given
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         return printed("check_questions", *more, **asked)
 
 

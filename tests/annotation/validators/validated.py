@@ -9,8 +9,6 @@ from typing import Any
 
 from django.test import override_settings
 
-from annotation.call_enums import EndpointPlace
-from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.enums import AssignmentState
 from annotation.models import (
     Assignment,
@@ -26,11 +24,10 @@ from annotation.models import (
 from annotation.validators.taking_verdicts import take_verdicts
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from tests.annotation.endpoints.simulated_models import JUDGES
-from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, answer_with, make_permission
+from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE, NOON, answer_with, make_permission
 from tests.annotation.review.cases import make_bank, make_revisions
 
 FINDINGS = "The lungs are clear and the heart is of usual size."
-NAMED = Endpoint(ENDPOINT, "http://127.0.0.1:9/v1", place=EndpointPlace.MACHINE)
 
 
 def judged_bank(n_questions: int = 4, **fields: Any) -> QuestionBank:
@@ -47,7 +44,7 @@ def wanted_of(bank: QuestionBank, validator: str = "c1", **fields: Any) -> Check
 
 
 def begun(bank: QuestionBank, validator: str = "c1", **fields: Any) -> ValidatorRun:
-    with override_settings(MODEL_ENDPOINTS=(NAMED,)):
+    with override_settings(MODEL_ENDPOINTS=(HERE,)):
         planned = plan_checks([wanted_of(bank, validator, **fields)], actor=None, at=NOON)
         [plan] = begin_checks(planned, actor=None, at=NOON)
     assert plan.run is not None
