@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
@@ -139,6 +141,15 @@ def tiny_folder(path: Path, *, seed: int = 1, pooling: str = "mean_tokens") -> P
     (path / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": LONGEST}))
     write_tokenizer(path, WORDS)
     return path
+
+
+def refuse_network(patch: pytest.MonkeyPatch) -> None:
+    """Whoever opens a socket fails: a folder asks nobody."""
+
+    def refuse(*_arguments: Any) -> None:
+        raise AssertionError("a folder asks the network")
+
+    patch.setattr(socket.socket, "connect", refuse)
 
 
 def write_tokenizer(path: Path, words: list[str]) -> None:

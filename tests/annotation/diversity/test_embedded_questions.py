@@ -24,7 +24,6 @@ from annotation.diversity.kernels.near_vectors import near_vectors, unit_vectors
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.enums import ImportState
-from annotation.jobs import running
 from annotation.management.base import ShownProgress
 from annotation.models import (
     AuditEvent,
@@ -45,6 +44,7 @@ from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, SHORT, 
 from tests.annotation.model_calls.simulated_calls import asked_server as named_server
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.commands import ends_with_2, printed
+from tests.jobs import result_of
 
 QUIET = ShownProgress(None)
 asked_server = partial(named_server, place=EndpointPlace.MACHINE)
@@ -259,12 +259,9 @@ def test_the_page_asks_in_the_background(
     with asked_server():
         for _again in range(2):
             client.post(reverse("bank-embed", args=[bank.slug]), {"endpoint": ENDPOINT, "model": EMBEDDING_MODEL})
-        job = Job.objects.get()
-        running.run(job.public_id, clock=lambda: NOON)
+        told = result_of(Job.objects.get(), at=NOON)
         text = client.get(page).content.decode()
-    job.refresh_from_db()
-    assert job.result is not None
-    assert (job.result["threshold"], job.result["n_questions"]) == (None, 5)
+    assert (told["threshold"], told["n_questions"]) == (None, 5)
     assert "5 / 5" in text
     assert "none yet: nothing is called a duplicate" in text
     SendingPermission.objects.all().delete()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,15 +16,15 @@ from django.urls import reverse
 from annotation.diversity.embedded_questions import embed_questions, plan_embedding
 from annotation.diversity.kernels.sentence_model import SentenceModel
 from annotation.diversity.vector_sources import EmbeddingRefused
-from annotation.jobs import running
 from annotation.management.base import ShownProgress
 from annotation.models import AuditEvent, Embedding, Job, QuestionBank, QuestionVector, User
 from annotation.validators.kernels.model_folder import read_sentence_folder
 from rexvqa_site.env import env_folders
-from tests.annotation.diversity.bert_model import LONGEST, SIZE, drawn_weights, real_folder, tiny_folder
+from tests.annotation.diversity.bert_model import LONGEST, SIZE, drawn_weights, real_folder, refuse_network, tiny_folder
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.commands import ends_with_2, printed
+from tests.jobs import result_of
 
 QUIET = ShownProgress(None)
 TEXTS = ["is there a pneumothorax ?", "Is there a pneumothorax ?", "where is the tube", "the"]
@@ -40,11 +39,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def named(tiny: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """In the setting; and whoever opens a socket fails."""
     settings.EMBEDDING_FOLDERS = {"tiny": tiny}
-
-    def refuse(*_arguments: Any) -> None:
-        raise AssertionError("a folder asks the network")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    refuse_network(monkeypatch)
     return tiny
 
 
@@ -250,11 +245,8 @@ def test_the_page_offers_folders_without_a_permission(
     text = client.get(page).content.decode()
     assert '<option value="folder:tiny">tiny (folder of this server: nothing is sent)</option>' in text
     client.post(reverse("bank-embed", args=[bank.slug]), {"endpoint": "folder:tiny"})
-    job = Job.objects.get()
-    running.run(job.public_id, clock=lambda: NOON)
-    job.refresh_from_db()
-    assert job.result is not None
-    assert (job.result["n_questions"], job.result["texts_sent"]) == (3, 0)
+    told = result_of(Job.objects.get(), at=NOON)
+    assert (told["n_questions"], told["texts_sent"]) == (3, 0)
     made = Embedding.objects.get()
     text = client.get(page).content.decode()
     assert "3 / 3" in text

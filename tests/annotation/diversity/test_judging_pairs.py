@@ -24,7 +24,6 @@ from annotation.diversity.judging_pairs import (
 from annotation.diversity.kernels.near_vectors import TwiceJudged, Vectors, drawn_pairs, shares_of, threshold_curve
 from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import KeySource, Role, RoundState
-from annotation.jobs import running
 from annotation.management.base import ShownProgress
 from annotation.models import (
     Assignment,
@@ -48,6 +47,7 @@ from tests.annotation.diversity.judged import judge_all, trial_of, with_vectors
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
 from tests.conftest import make_person
+from tests.jobs import worked
 from tests.refusals import refuses
 
 
@@ -134,9 +134,7 @@ def test_a_hundred_pairs_are_drawn_in_the_background(
 ) -> None:
     monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
     made = begin_trial(bank, embedding, (cora, carl), seed=7, actor=cora, at=NOON)
-    job = Job.objects.get(kind="draw_pairs")
-    running.run(job.public_id, clock=lambda: NOON)
-    job.refresh_from_db()
+    job = worked(Job.objects.get(kind="draw_pairs"), at=NOON)
     assert (job.state, made.pairs.count()) == ("succeeded", 100)
     assert AuditEvent.objects.get(act="pairs.begun").facts["seed"] == 7
     with pytest.raises(BankRefused, match="judge pairs"):

@@ -11,17 +11,15 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from annotation.enums import Role, RoundState
-from annotation.jobs import running
-from annotation.models import Assignment, AuditEvent, Finding, Job, QuestionBank, Revision, User
+from annotation.models import AuditEvent, Finding, Job, QuestionBank, Revision, User
 from annotation.quality.checking import QualityRefused, check_revisions, dismiss
 from annotation.quality.duplicates import check_duplicates, check_twins
 from annotation.quality.kernels.neighbours import find_neighbours, find_twins
 from annotation.questionbank.bank_life import change_terms
 from tests.annotation.quality.test_neighbours import by_brute_force, texts_of
-from tests.annotation.review.cases import make_bank, make_revisions, make_round
+from tests.annotation.review.cases import make_bank, make_revisions, reviewing
 from tests.commands import ends_with_2, printed
-from tests.conftest import make_person
+from tests.jobs import result_of
 
 TWIN = "Which of these tubes is seen on the frontal radiograph of this patient"
 OTHER = "On which side does the fracture of the clavicle lie"
@@ -173,10 +171,8 @@ def test_the_button_compares_in_the_background(
         answer = client.post(reverse("bank-compare", args=[bank.slug]), {"across": "yes"})
     job = Job.objects.get()
     assert answer.headers["Location"] == reverse("job", args=[job.public_id]), "where its progress is, and Cancel"
-    running.run(job.public_id, clock=lambda: noon)
-    job.refresh_from_db()
-    assert job.result is not None
-    assert (job.result["n_twins"], job.result["page"]) == (1, page_of(bank))
+    told = result_of(job, at=noon)
+    assert (told["n_twins"], told["page"]) == (1, page_of(bank))
     assert AuditEvent.objects.get(act="bank.compared").actor == cora
     public = QuestionBank.objects.get(name="Public")
     answer = client.post(reverse("bank-compare", args=[public.slug]), {"across": "yes"}, follow=True)
@@ -189,10 +185,7 @@ def test_who_reviews_one_of_the_two_hears_nothing_of_the_pair(
     client: Client, bank: QuestionBank, noon: datetime, side: str
 ) -> None:
     check_twins(bank, actor=None, at=noon)
-    olga = make_person("Olga", Role.COORDINATOR, Role.REVIEWER)
-    revision = Revision.objects.get(question__bank__name=side, question__number=2)
-    asked = make_round(state=RoundState.OPEN)
-    Assignment.objects.create(round=asked, reviewer=olga, revision=revision, position=9)
+    olga, _asked = reviewing(QuestionBank.objects.get(name=side), 2)
     client.force_login(olga)
     assert "1.00 similar" not in client.get(page_of(bank)).content.decode()
     assert "1.00 similar" not in client.get(reverse("question", args=["private", 2])).content.decode()

@@ -21,14 +21,8 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from tests.annotation.endpoints.simulated_models import (
-    MODELS,
-    TOKENS_OF_IMAGE,
-    WrongRequest,
-    chat_answer,
-    embeddings_answer,
-    images_in,
-)
+from annotation.endpoints.simulated_endpoint import TOKENS_OF_IMAGE
+from tests.annotation.endpoints.simulated_models import MODELS, WrongRequest, chat_answer, embeddings_answer, images_in
 
 HOST = "127.0.0.1"
 LARGEST_REQUEST = 64 * 1024 * 1024

@@ -37,6 +37,7 @@ from tests.annotation.endpoints.probed import SECRET, Told, named_stand_in
 from tests.annotation.endpoints.simulated_models import GOOD, OBEYS_SCHEMA, TEXT_ONLY
 from tests.annotation.endpoints.stand_in import StandInFault, StandInHabit
 from tests.conftest import NOON
+from tests.jobs import worked
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
@@ -281,8 +282,7 @@ def test_as_a_job(settings: Settings, noon: datetime, ada: User) -> None:
         job = ask_for_probe(endpoint, "", actor=ada, at=noon)
         assert ask_for_probe(endpoint, GOOD, actor=ada, at=noon) == job
         assert ask_for_probe(endpoint, TEXT_ONLY, actor=ada, at=noon) != job
-        assert running.run(job.public_id, clock=lambda: noon)
-    job.refresh_from_db()
+        worked(job, at=noon)
     made = EndpointProbe.objects.get()
     assert job.state == JobState.SUCCEEDED
     assert job.result == {"page": f"/endpoints/local/?probe={made.public_id}", "yes": 5, "no": 1, "unknown": 0}
@@ -293,9 +293,7 @@ def test_a_job_whose_endpoint_is_gone_says_so(settings: Settings, noon: datetime
     with named_stand_in(settings) as (_server, endpoint):
         job = ask_for_probe(endpoint, "", actor=ada, at=noon)
     settings.MODEL_ENDPOINTS = ()
-    running.run(job.public_id, clock=lambda: noon)
-    job.refresh_from_db()
-    assert job.state == JobState.FAILED
+    assert worked(job, at=noon).state == JobState.FAILED
     assert "REXVQA_MODEL_ENDPOINTS" in job.error
 
 

@@ -11,7 +11,6 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from annotation.enums import JobState, Role, Split
@@ -20,13 +19,13 @@ from annotation.exports.release_files import ImageSize, note_taken, zip_of
 from annotation.exports.release_packing import ask_to_pack, pack_release, packed_of
 from annotation.exports.releases import plan_release, release, withdraw_release
 from annotation.exports.tables import ExportRefused
-from annotation.jobs import running
 from annotation.jobs.handlers import Progress
 from annotation.models import AuditEvent, QuestionBank, Release, ReleasedQuestion, SeenKey, User
 from annotation.models.people import TokenScope
 from annotation.questionbank.kernels.entries import BankRefused
 from tests.annotation.api.asking import problem_of, program_of
 from tests.annotation.exports.test_releases import PUBLIC_KEY, chest, wanted  # noqa: F401  # chest: a fixture
+from tests.jobs import worked
 from tests.pages import markup
 from tests.refusals import refuses
 
@@ -76,9 +75,7 @@ def test_withdrawn_while_it_is_packed_or_read_nothing_is_kept_or_given(
         return zip_of(*given, **named)
 
     monkeypatch.setattr(release_packing, "zip_of", withdrawn_then_written)
-    job = ask_to_pack(made, ImageSize.QUARTER, actor=cora, at=noon)
-    running.run(job.public_id, clock=timezone.now)
-    job.refresh_from_db()
+    job = worked(ask_to_pack(made, ImageSize.QUARTER, actor=cora, at=noon))
     assert job.state == JobState.FAILED
     assert packed_of(made) is None, "remove what was written after the withdrawal"
     with pytest.raises(ExportRefused, match=REASON):
@@ -95,8 +92,7 @@ def test_what_was_written_with_images_goes(
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
     settings.HOME = tmp_path / "home"
-    job = ask_to_pack(made, ImageSize.QUARTER, actor=cora, at=noon)
-    running.run(job.public_id, clock=timezone.now)
+    job = worked(ask_to_pack(made, ImageSize.QUARTER, actor=cora, at=noon))
     assert packed_of(made)
     with django_capture_on_commit_callbacks(execute=True):
         withdraw_release(made, REASON, actor=cora, at=noon)

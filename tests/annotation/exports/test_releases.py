@@ -16,7 +16,6 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 from msgspec.structs import replace
 from PIL import Image as Picture
 from pyrage import decrypt, x25519
@@ -28,7 +27,6 @@ from annotation.exports.release_packing import PackingParams, ask_to_pack, pack_
 from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
 from annotation.exports.tables import ExportRefused, scratch_file
 from annotation.imaging.kernels import text
-from annotation.jobs import running
 from annotation.jobs.handlers import JobCancelled
 from annotation.models import (
     AnswerKey,
@@ -51,6 +49,7 @@ from annotation.questionbank.editing import revise, wording_of
 from tests.annotation.images.test_uploads import png
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.commands import ends_with_2
+from tests.jobs import result_of, worked
 from tests.pages import markup
 from tests.refusals import refuses
 
@@ -226,10 +225,8 @@ def test_with_images_a_job_writes_the_same_files_as_the_command(
     asked = client.post(address("pack"), {"images": "quarter"})
     job = Job.objects.get()
     assert asked["Location"] == reverse("job", args=[job.public_id])
-    running.run(job.public_id, clock=timezone.now)
-    job.refresh_from_db()
-    assert job.result
-    assert (job.state, job.progress_done, job.result["images"]) == ("succeeded", 2 * N, 2 * N)
+    assert result_of(job)["images"] == 2 * N
+    assert (job.state, job.progress_done) == ("succeeded", 2 * N)
     page = markup(client.get(reverse("bank-releases", args=[chest.slug])))
     assert "With images (ZIP" in page
     assert all(f'name="images" value="{size}"' in page for size in ImageSize), "each can be asked for"
@@ -252,8 +249,7 @@ def test_where_an_image_was_withheld_since_the_written_file_is_not_given(
     settings.HOME = tmp_path / "home"
     made = release(wanted(chest), actor=None, at=noon)
     for size in ImageSize:
-        job = ask_to_pack(made, size, actor=cora, at=noon)
-        running.run(job.public_id, clock=timezone.now)
+        worked(ask_to_pack(made, size, actor=cora, at=noon))
     assert packed_file(made, ImageSize.QUARTER).is_file()
     assert len(list((tmp_path / "home" / "releases").iterdir())) == 1, "one size is kept"
     Image.objects.filter(pk=Image.objects.values("pk")[:1]).update(state=ImageState.QUARANTINED)

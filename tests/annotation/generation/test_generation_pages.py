@@ -10,16 +10,15 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 
 from annotation.call_enums import BatchState
-from annotation.enums import Role, RoundState, RoundSteps
+from annotation.enums import RoundState, RoundSteps
 from annotation.generation.generation_progress import GenerationProgress
-from annotation.models import Assignment, GenerationRun, QuestionBank, Revision, SendingPermission, User
+from annotation.models import GenerationRun, QuestionBank, Revision, SendingPermission, User
 from annotation.questionbank.filters import BankSearch
 from annotation.site.slugs import listed
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE, NOON
-from tests.annotation.review.cases import make_round
-from tests.conftest import make_person
+from tests.annotation.review.cases import make_round, reviewing
 
 pytestmark = pytest.mark.django_db
 
@@ -161,20 +160,17 @@ def test_a_question_leads_from_the_sentence_of_the_report_to_the_key(
 @pytest.mark.parametrize("is_answered", [False, True])
 def test_whoever_judges_the_question_does_not_see_it(client: Client, run: GenerationRun, is_answered: bool) -> None:
     """Neither before the blind answer nor after it, until the round is closed."""
-    olga = make_person("Olga", Role.COORDINATOR, Role.REVIEWER)
-    revision = question_of(run)
-    asked = make_round(state=RoundState.OPEN)
-    Assignment.objects.create(round=asked, reviewer=olga, revision=revision, position=9)
+    number = question_of(run).question.number
+    olga, asked = reviewing(run.bank, number)
     if is_answered:
         asked.steps = RoundSteps.OPEN
         asked.save()
     client.force_login(olga)
-    page = client.get(reverse("question", args=[run.bank.slug, revision.question.number])).content.decode()
-    assert "Written by a model" not in page
+    address = reverse("question", args=[run.bank.slug, number])
+    assert "Written by a model" not in client.get(address).content.decode()
     asked.state = RoundState.CLOSED
     asked.save()
-    page = client.get(reverse("question", args=[run.bank.slug, revision.question.number])).content.decode()
-    assert "Written by a model" in page
+    assert "Written by a model" in client.get(address).content.decode()
 
 
 def test_texts_of_a_model_are_escaped(client: Client, cora: User, run: GenerationRun) -> None:

@@ -13,9 +13,8 @@ from django.urls import reverse
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import ReportSource
-from annotation.enums import KeySource, Role, RoundState
+from annotation.enums import KeySource
 from annotation.models import (
-    Assignment,
     AuditEvent,
     CallBatch,
     GenerationReport,
@@ -32,8 +31,7 @@ from tests.annotation.generation.made import bank_with_reports
 from tests.annotation.generation.test_planning_generation import NAMED
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE, NOON, make_permission, make_price
 from tests.annotation.questionbank.files import make_record, run_import, write_file
-from tests.annotation.review.cases import make_bank, make_round
-from tests.conftest import make_person
+from tests.annotation.review.cases import make_bank, reviewing
 
 pytestmark = pytest.mark.django_db
 ASKED = {"per_exam": "3", "seed": "7", "endpoint": ENDPOINT, "model": OBEYS_SCHEMA, "temperature": "0"}
@@ -126,13 +124,7 @@ def test_every_way_is_planned_and_started(page: Any, sent: dict[str, str], n_rep
         ({"source": "chosen", "chosen": "study-77"}, "has no exam with this id: study-77"),
         ({"source": "pasted", "pasted": "The heart is enlarged."}, "must name the columns"),
         ({"source": "pasted", "exam": "study-1", "pasted": "TECHNIQUE: PA."}, "row 1: There is neither"),
-        ({"source": "file", "file": file_of("study_id,report\nstudy-1,\n")}, "row 2: There is neither"),
-        (
-            {"source": "file", "file": file_of("study_id,report\nstudy-1,A.\nstudy-1,B.\n")},
-            "row 3: The exam comes twice",
-        ),
         ({"source": "file", "file": file_of(b"%PDF-1.7", "a.pdf")}, "The file is a PDF"),
-        ({"source": "file", "file": file_of("")}, "The file is empty"),
         ({"source": "file", "file": file_of("study_id,report\n")}, "reports.csv holds no report"),
     ],
 )
@@ -176,10 +168,7 @@ def test_all_that_is_held_is_shown_where_nothing_can_be_sent(page: Any, cora: Us
 
 
 def test_who_judges_a_question_of_the_exam_is_not_shown_its_report(client: Client, bank: QuestionBank) -> None:
-    olga = make_person("Olga", Role.COORDINATOR, Role.REVIEWER)
-    revision = Revision.objects.get(question__bank=bank, question__number=4)
-    asked = make_round(state=RoundState.OPEN)
-    Assignment.objects.create(round=asked, reviewer=olga, revision=revision, position=9)
+    olga, _asked = reviewing(bank, 4)
     client.force_login(olga)
     address = reverse("generation-runs", args=[bank.slug])
     for mask in ("", "on"):

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from annotation.enums import ImportState, JobState
-from annotation.jobs import queueing, running
+from annotation.jobs import queueing
 from annotation.jobs.handlers import JobCancelled
 from annotation.models import BankImport, Finding, Job, Question, Upload, User
 from annotation.questionbank import uploads
 from tests.annotation.quality.conftest import records
+from tests.jobs import worked
 
 pytestmark = pytest.mark.django_db
 
@@ -34,10 +34,7 @@ def upload(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch, 
 
 
 def work() -> Job:
-    job = Job.objects.get(state=JobState.QUEUED)
-    running.run(job.public_id, clock=timezone.now)
-    job.refresh_from_db()
-    return job
+    return worked(Job.objects.get(state=JobState.QUEUED))
 
 
 def test_the_result_of_the_job_tells_what_was_found(upload: Upload) -> None:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from annotation.jobs import queueing, running
-from annotation.models import AuditEvent, Finding, Job, Question, QuestionBank, Revision, User
+from annotation.jobs import queueing
+from annotation.models import AuditEvent, Finding, Question, QuestionBank, Revision, User
 from annotation.quality.checking import COMPARISON, DuplicatesParams, QualityRefused, check_revisions, dismiss
 from annotation.quality.duplicates import check_duplicates
 from tests.annotation.quality.conftest import records
 from tests.annotation.questionbank.files import run_import, write_file
+from tests.jobs import result_of
 
 pytestmark = pytest.mark.django_db
 
@@ -88,8 +89,6 @@ def test_the_job_tells_pairs_on_both_sides_of_the_threshold(
 ) -> None:
     monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
     job = queueing.enqueue(COMPARISON, "Near-duplicates", DuplicatesParams(bank=bank.pk), actor=None, at=noon)
-    running.run(job.public_id, clock=lambda: noon)
-    result = Job.objects.get(pk=job.pk).result
-    assert result is not None
+    result = result_of(job, at=noon)
     assert (result["threshold"], result["n_duplicates"]) == (0.9, 2)
     assert all(set(pair) == {"similarity", "first", "second", "first_text", "second_text"} for pair in result["around"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from annotation.enums import ImageState, ImportKind, ImportState, RoundState, RoundSteps, Task, ViewPosition
+from annotation.enums import ImageState, ImportKind, ImportState, Role, RoundState, RoundSteps, Task, ViewPosition
 from annotation.models import (
     AnswerKey,
     Assignment,
@@ -26,6 +26,7 @@ from annotation.models import (
 )
 from annotation.review.kernels.form import Judgement
 from annotation.review.kernels.form_design import PAPER
+from tests.conftest import make_person
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SECRETS = {
@@ -170,3 +171,11 @@ def as_post(judgement: Judgement) -> dict[str, Any]:
         "comment": judgement.comment,
         "category": judgement.category,
     }
+
+
+def reviewing(bank: QuestionBank, number: int) -> tuple[User, ReviewRound]:
+    """A coordinator who also reviews one question of the bank, in an open round."""
+    olga, asked = make_person("Olga", Role.COORDINATOR, Role.REVIEWER), make_round()
+    revision = Revision.objects.get(question__bank=bank, question__number=number)
+    Assignment.objects.create(round=asked, reviewer=olga, revision=revision, position=9)
+    return olga, asked

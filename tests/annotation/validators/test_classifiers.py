@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +37,7 @@ from annotation.validators.kernels.class_thresholds import at_threshold, curve_o
 from annotation.validators.kernels.model_folder import read_classifier_folder
 from annotation.validators.kernels.onnx_model import TextClassifier
 from annotation.validators.labelled_sets import store_labelled
+from tests.annotation.diversity.bert_model import refuse_network
 from tests.annotation.model_calls.simulated_calls import NOON, make_permission
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.annotation.validators.tiny_classifier import LABELS, classifier_folder
@@ -62,11 +62,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def named(tiny: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """In the setting; and whoever opens a socket fails."""
     settings.CLASSIFIER_FOLDERS = {"tiny": tiny}
-
-    def refuse(*_arguments: Any) -> None:
-        raise AssertionError("a folder asks the network")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    refuse_network(monkeypatch)
     monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
     return tiny
 

@@ -10,8 +10,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from annotation.models import Finding, QuestionBank, Revision, User
 from annotation.quality.checking import check_revisions, count_identifiers, dismiss
 from tests.annotation.model_calls.simulated_calls import NOON
-from tests.annotation.review.cases import make_bank, make_revisions
-from tests.annotation.validators.test_validator_pages import reviewing
+from tests.annotation.review.cases import make_bank, make_revisions, reviewing
 
 pytestmark = pytest.mark.django_db
 

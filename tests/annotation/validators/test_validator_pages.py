@@ -11,14 +11,12 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.call_enums import BatchState
-from annotation.enums import KeySource, Role, RoundState, RoundSteps
+from annotation.enums import KeySource, RoundState, RoundSteps
 from annotation.models import (
-    Assignment,
     AuditEvent,
     CallBatch,
     Finding,
     QuestionBank,
-    Revision,
     SeenKey,
     SendingPermission,
     User,
@@ -27,10 +25,9 @@ from annotation.models import (
 from annotation.quality.kernels.question_checks import PARTS
 from tests.annotation.endpoints.simulated_models import JUDGES
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE
-from tests.annotation.review.cases import make_round
+from tests.annotation.review.cases import reviewing
 from tests.annotation.validators.validated import begun, judged, judged_bank
 from tests.commands import ends_with_2, printed
-from tests.conftest import make_person
 
 pytestmark = pytest.mark.django_db
 REASON = "The report speaks of REASON-WORDS."
@@ -98,15 +95,6 @@ def test_failing_questions_are_paged(
     assert first.count("REASON-WORDS") == 1
     assert "page 1" in first
     assert SeenKey.objects.filter(person=cora).count() == 1
-
-
-def reviewing(bank: QuestionBank, number: int) -> tuple[User, Any]:
-    """A coordinator who also reviews one question of the bank."""
-    olga = make_person("Olga", Role.COORDINATOR, Role.REVIEWER)
-    asked = make_round(state=RoundState.OPEN)
-    revision = Revision.objects.get(question__bank=bank, question__number=number)
-    Assignment.objects.create(round=asked, reviewer=olga, revision=revision, position=9)
-    return olga, asked
 
 
 @pytest.mark.parametrize("is_answered", [False, True])
