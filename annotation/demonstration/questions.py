@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from annotation.demonstration.kernels.phantom_thorax import ChestSpec
-from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam
+from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam, study_uid_of
 from annotation.enums import Flag
 
 WORDING: dict[str, Any] = json.loads(Path(__file__).with_name("wording.json").read_text("utf-8"))
@@ -354,7 +354,9 @@ def records_of(questions: Sequence[DemonstrationQuestion]) -> dict[str, dict[str
 def _record(question: DemonstrationQuestion) -> dict[str, Any]:
     exam = question.exam
     findings, impression = report(exam.spec)
+    prior = {"prior_study": study_uid_of(exam.prior)} if exam.prior else {}
     return {
+        **prior,
         "study_id": question.key.rsplit("_", 1)[0],
         "task_name": question.task,
         "question": question.stem,

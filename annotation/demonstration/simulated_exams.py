@@ -23,12 +23,13 @@ VIEWS: tuple[Projection, ...] = ("PA", "LL")
 
 @dataclass(frozen=True)
 class DemonstrationExam:
-    """One exam: number 1 to 24, its chest, and the form of its files."""
+    """One exam: number 1 to 24, its chest, the form of its files, and the number of the patient's exam before."""
 
     number: int
     spec: ChestSpec
     indication: str
     marker: Literal["R", "L"] = "R"
+    prior: int | None = None
 
     @property
     def photometric(self) -> Photometric:
@@ -41,7 +42,7 @@ class DemonstrationExam:
 
     @property
     def patient_number(self) -> str:
-        return f"SIM{self.number:05d}"
+        return f"SIM{self.prior or self.number:05d}"
 
     @property
     def accession_number(self) -> str:
@@ -49,7 +50,7 @@ class DemonstrationExam:
 
     @property
     def study_uid(self) -> str:
-        return f"1.2.826.0.1.3680043.10.1338.{self.number}"
+        return study_uid_of(self.number)
 
     def path_of(self, view: Projection) -> str:
         """Where the file is, relative to the question file."""
@@ -67,12 +68,18 @@ class DemonstrationExam:
         )
 
 
-def _exam(number: int, indication: str, chest: dict[str, Any], marker: Literal["R", "L"] = "R") -> DemonstrationExam:
+def study_uid_of(number: int) -> str:
+    return f"1.2.826.0.1.3680043.10.1338.{number}"
+
+
+def _exam(
+    number: int, indication: str, chest: dict[str, Any], marker: Literal["R", "L"] = "R", prior: int | None = None
+) -> DemonstrationExam:
     parts: dict[str, type[Any]] = {"effusions": Effusion, "nodules": Nodule}
     chest |= {name: tuple(made(*one) for one in chest.get(name, ())) for name, made in parts.items()}
     air = chest.pop("pneumothorax", None)
     return DemonstrationExam(
-        number, ChestSpec(**chest, pneumothorax=Pneumothorax(*air) if air else None), indication, marker
+        number, ChestSpec(**chest, pneumothorax=Pneumothorax(*air) if air else None), indication, marker, prior
     )
 
 

@@ -16,7 +16,7 @@ from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from readerstudy.conducting.lifecycle import open_study
-from readerstudy.demonstration.finished import add_finished_study
+from readerstudy.demonstration.finished import LIMIT_S, add_finished_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.documents import QUIET_MS, Rules
@@ -66,7 +66,7 @@ def _open(bank: QuestionBank, n_cases: int, n_practice: int, *, coordinator: Use
         bank=bank.name,
         seed=11,
         draw={"n": n_cases, "n_practice": n_practice},
-        rules=Rules(confidence=True, quiet_ms=QUIET_MS),
+        rules=Rules(confidence=True, quiet_ms=QUIET_MS, time_limit_s=LIMIT_S),
         n_readers=3,
         instructions=INSTRUCTIONS,
         consent=CONSENT,

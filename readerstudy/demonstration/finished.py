@@ -189,6 +189,7 @@ def _chance(logit: float) -> float:
 BANK = "Questions of the finished study (simulated)"
 STUDY = "Finished reader study (simulated)"
 N_CASES = 200
+LIMIT_S = 180
 SHARE = 1.75  # exams for each chest of the demonstration: 42 for its 24, and 210 questions
 FIRST_EXAM = 101
 UNREVIEWED = "Simulated: the key follows from what the simulated chest shows. No radiologist reviewed the question."
@@ -230,7 +231,7 @@ def frozen_study(name: str, bank: QuestionBank, n: int, *, coordinator: User, at
         bank=bank.name,
         seed=7,
         draw={"n": min(n, bank.questions.count()), "accepted_because": UNREVIEWED},
-        rules=Rules(confidence=True, several_per_patient=True),
+        rules=Rules(confidence=True, several_per_patient=True, time_limit_s=LIMIT_S),
         analysis=structs.replace(proposed_analysis(N_READERS), margin=0.1, margin_reason=MARGIN_REASON),
         instructions="Everything here is simulated: images, questions, readers, models and their answers.",
         contact=coordinator.email,

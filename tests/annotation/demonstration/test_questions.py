@@ -105,3 +105,13 @@ def test_records_name_two_images_and_explain_at_length() -> None:
 def test_a_normal_chest_has_no_leading_finding() -> None:
     assert leading(EXAMS[0].spec) is None
     assert present(EXAMS[0].spec) == []
+
+
+def test_the_exam_with_a_prior_is_of_the_same_patient_later() -> None:
+    records = records_of(all_questions(EXAMS)).values()
+    by_exam = {one["StudyInstanceUid"]: one for one in records}
+    later = [one for one in by_exam.values() if "prior_study" in one]
+    assert len(later) == 1, "a demonstration without a prior shows nobody how priors look"
+    before = by_exam[later[0]["prior_study"]]
+    assert before["PatientID"] == later[0]["PatientID"]
+    assert before["PatientAge"] <= later[0]["PatientAge"]
