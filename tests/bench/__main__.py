@@ -22,8 +22,6 @@ SUBJECTS = (
     "leaderboard",
     "load",
     "model_calls",
-    "outcomes",
-    "predictions",
     "quality",
     "reading",
     "results_pages",

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponseBase
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import ImageState
-from annotation.models import AuditEvent, Exam, Image, QuestionBank, User
+from annotation.enums import ImageState, JobState, Role, ViewPosition
+from annotation.imaging.kernels import text
+from annotation.ingest import uploading
+from annotation.ingest.describing import StatedView, stated_views
+from annotation.ingest.exams import ingest_paths
+from annotation.models import AuditEvent, Exam, Image, Job, Membership, QuestionBank, Rendition, Upload, User
+from tests.annotation.imaging.dicomfiles import make_dicom
+from tests.annotation.ingest.planted import planted_forms, planted_in
+from tests.pages import markup
 
 from .conftest import MakeImage
+from .test_uploads import Reports
 
 
 def test_the_list_filters_and_says_what_is_missing(
@@ -101,3 +115,123 @@ def test_a_coordinator_can_quarantine(client: Client, cora: User, make_image: Ma
     image.refresh_from_db()
     assert image.state == ImageState.QUARANTINED
     assert client.get(reverse("image", args=["nothing"])).status_code == 404
+
+
+# --- Views that files state and nobody understands: told after an import, and mapped by one act ---
+@pytest.fixture
+def films(home: Path, noon: datetime, db: None) -> None:
+    folder = home / "films"
+    folder.mkdir()
+    for number, view in enumerate(("LIGGEND", "LIGGEND", "Z Q", "PA"), 1):
+        uid = f"1.2.{number}"
+        (folder / f"{number}.dcm").write_bytes(make_dicom(ViewPosition=view, SOPInstanceUID=uid, StudyInstanceUID=uid))
+    ingest_paths([folder], bank=None, actor=None, at=noon)
+
+
+def say(client: Client, words: str, view: str, means: str) -> str:
+    sent = {"words": words, "view": view, "means": means}
+    return markup(client.post(reverse("views-said"), sent, follow=True))
+
+
+def test_one_act_maps_all_images_with_the_same_words(client: Client, films: None, cora: User) -> None:
+    client.force_login(cora)
+    first, _second, third = Image.objects.order_by("pk")[:3]
+    assert stated_views() == [
+        StatedView("LIGGEND", ViewPosition.UNKNOWN, 2, first.public_id),
+        StatedView("Z Q", ViewPosition.UNKNOWN, 1, third.public_id),
+    ]
+    assert "The views of 2 images are changed." in say(client, "LIGGEND", "unknown", "AP")
+    assert Image.objects.filter(view_position="AP").count() == 2
+    facts = AuditEvent.objects.get(act="images.views_said").facts
+    assert facts == {"before": "unknown", "after": "AP", "images": 2}
+    say(client, "LIGGEND", "AP", "unknown")
+    assert Image.objects.filter(view_position="unknown").count() == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "view", "means"), [("LIGGEND", "PA", "AP"), ("PA", "PA", "AP"), ("Z Q", "unknown", "X")]
+)
+def test_what_is_not_on_the_page_changes_nothing(
+    client: Client, films: None, cora: User, words: str, view: str, means: str
+) -> None:
+    client.force_login(cora)
+    before = list(Image.objects.values_list("view_position", flat=True))
+    assert "Nothing was changed." in say(client, words, view, means)
+    assert list(Image.objects.values_list("view_position", flat=True)) == before
+
+
+def test_rows_that_are_said_together_change_no_image_twice(client: Client, films: None, cora: User) -> None:
+    client.force_login(cora)
+    first, second = Image.objects.filter(view_position="unknown").order_by("pk")[:2]
+    Image.objects.filter(pk=first.pk).update(view_position="PA")
+    sent = {"words": ["LIGGEND"] * 2, "view": ["unknown", "PA"], "means": ["PA", "unknown"]}
+    client.post(reverse("views-said"), sent)
+    views = dict(Image.objects.values_list("pk", "view_position"))
+    assert (views[first.pk], views[second.pk]) == ("unknown", "PA")
+
+
+def test_images_in_the_bin_keep_their_view(client: Client, films: None, cora: User, noon: datetime) -> None:
+    client.force_login(cora)
+    image = Image.objects.filter(view_position="unknown").order_by("pk").first()
+    assert image
+    gone = QuestionBank.objects.create(name="Gone", slug="gone", created_at=noon, deleted_at=noon)
+    Exam.objects.filter(pk=image.exam_id).update(bank=gone)
+    assert "The view of 1 image is changed." in say(client, "LIGGEND", "unknown", "AP")
+    image.refresh_from_db()
+    assert image.view_position == ViewPosition.UNKNOWN
+
+
+def test_words_that_are_not_shown_have_no_common_meaning(home: Path, noon: datetime, db: None) -> None:
+    (home / "films").mkdir()
+    for number, view in enumerate((b"<B>UP", b"T\xcaTE")):
+        data = make_dicom(ViewPosition="12345", SOPInstanceUID=f"1.2.{number}", StudyInstanceUID=f"1.2.{number}")
+        (home / "films" / f"{number}.dcm").write_bytes(data.replace(b"12345 ", view.ljust(6)))
+    assert ingest_paths([home / "films"], bank=None, actor=None, at=noon).missed_views == {"?": 2}
+    assert stated_views() == []
+
+
+def test_without_such_words_the_page_says_so(client: Client, cora: User) -> None:
+    client.force_login(cora)
+    assert "No stated view waits for its meaning." in markup(client.get(reverse("views-said")))
+
+
+# --- Files with planted identifiers, sent by page: none of them is in anything that the site serves afterwards ---
+def whole(answer: HttpResponseBase) -> bytes:
+    """Headers and body."""
+    assert answer.status_code == 200
+    body = b"".join(answer) if answer.streaming else answer.content  # type: ignore[attr-defined]
+    return bytes(answer.serialize_headers()) + body
+
+
+def addresses(upload: Upload) -> Iterator[str]:
+    """Every page about the upload, its job and its images, and every file of an image that people may see."""
+    yield from (reverse(name) for name in ("home", "uploads", "images", "jobs", "quarantine"))
+    yield from (reverse(name, args=[upload.public_id]) for name in ("upload", "upload-report"))
+    assert upload.job
+    yield reverse("job", args=[upload.job.public_id])
+    for image in Image.objects.all():
+        yield reverse("image", args=[image.public_id])
+        held = image.state == ImageState.QUARANTINED
+        if held:
+            yield reverse("quarantined-image", args=[image.public_id])
+        for rendition in Rendition.objects.filter(image=image):
+            yield reverse("quarantine-rendition" if held else "rendition", args=[rendition.name])
+
+
+def test_no_page_and_no_file_serves_a_planted_identifier(
+    client: Client, cora: User, home: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch, noon: datetime
+) -> None:
+    Membership.objects.create(user=cora, role=Role.DEIDENTIFIER, granted_at=noon)
+    client.force_login(cora)
+    files = [
+        SimpleUploadedFile(path.name, path.read_bytes()) for path in sorted((shared_data / "hostile/phi").iterdir())
+    ]
+    assert client.post(reverse("upload-new"), {"files": files}).status_code == 302
+    upload = Upload.objects.get()
+    monkeypatch.setattr(text, "find_text", lambda *_given: [])
+    result = uploading.ingest_upload(Reports(), {"upload": upload.public_id})
+    assert (result["images"], result["quarantined"]) == (len(files), 1)
+    Job.objects.update(state=JobState.SUCCEEDED, result=result)
+    served = {address: whole(client.get(address)) for address in addresses(upload)}
+    assert len(served) > 3 * len(files)
+    assert not planted_in(served, planted_forms(shared_data / "hostile"))

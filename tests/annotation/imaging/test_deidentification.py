@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pydicom
 import pytest
-from pydicom.dataset import Dataset
+from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.sequence import Sequence
+from pydicom.uid import UID, ExplicitVRLittleEndian
 
 from annotation.hashes import keyed_pseudonym
 from annotation.imaging.kernels.attributes import LookupTable
@@ -22,6 +23,7 @@ from annotation.imaging.kernels.deidentification import (
     keyed_uid,
 )
 from annotation.imaging.kernels.image_files import SourceImage, read_image
+from annotation.imaging.kernels.masking import blackened, boxes_within, crops_around, is_covered
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.annotation.imaging.test_windowing import CURVE, lut
 
@@ -137,3 +139,70 @@ def test_a_uid_is_a_valid_one() -> None:
 def test_no_number_has_no_pseudonym() -> None:
     assert keyed_pseudonym(KEY, "patient", "") == ""
     assert len(keyed_pseudonym(KEY, "patient", "1")) == 16
+
+
+# --- Blacking out in the stored pixel values ---
+def stored(photometric: str, *, bits: int = 16, rows: int = 31, columns: int = 33) -> bytes:
+    made = Dataset()
+    made.SOPClassUID, made.SOPInstanceUID = UID("1.2.840.10008.5.1.4.1.1.1"), UID("2.25.1")
+    made.Rows, made.Columns, made.SamplesPerPixel = rows, columns, 1
+    made.BitsAllocated, made.BitsStored, made.HighBit, made.PixelRepresentation = bits, bits, bits - 1, 0
+    made.PhotometricInterpretation = photometric
+    made.BurnedInAnnotation = "YES"
+    made.DeidentificationMethod = "first"
+    pixels = np.arange(rows * columns).reshape(rows, columns).astype(f"<u{bits // 8}")
+    made.PixelData = pixels.tobytes() + b"\0" * (pixels.nbytes % 2)
+    made["PixelData"].VR = "OW" if bits == 16 else "OB"
+    made.file_meta = FileMetaDataset()
+    made.file_meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    made.file_meta.MediaStorageSOPClassUID, made.file_meta.MediaStorageSOPInstanceUID = made.SOPClassUID, UID("2.25.1")
+    stream = io.BytesIO()
+    made.save_as(stream, enforce_file_format=True)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize(("photometric", "darkest"), [("MONOCHROME2", "min"), ("MONOCHROME1", "max")])
+def test_the_box_shows_black_and_nothing_else_changes(photometric: str, darkest: str, bits: int) -> None:
+    before = pydicom.dcmread(io.BytesIO(stored(photometric, bits=bits)))
+    after = pydicom.dcmread(io.BytesIO(blackened(stored(photometric, bits=bits), [(3, 4, 10, 5)])))
+    expected = before.pixel_array.copy()
+    expected[4:9, 3:13] = getattr(expected, darkest)()
+    assert np.array_equal(after.pixel_array, expected)
+    assert "BurnedInAnnotation" not in after
+    assert after.DeidentificationMethodCodeSequence[0].CodeValue == "113101"
+
+
+def test_the_method_is_noted_once() -> None:
+    twice = pydicom.dcmread(io.BytesIO(blackened(blackened(stored("MONOCHROME2"), [(0, 0, 1, 1)]), [(1, 1, 1, 1)])))
+    assert len(twice.DeidentificationMethod) == 2
+    assert len(twice.DeidentificationMethodCodeSequence) == 1
+
+
+def test_boxes_are_cut_to_the_image() -> None:
+    boxes = [(-5, -5, 10, 10), (95, 45, 50, 50), (200, 0, 5, 5), (0, 0, 0, 4)]
+    assert boxes_within(boxes, columns=100, rows=50) == [(0, 0, 5, 5), (95, 45, 5, 5)]
+
+
+def test_covered_by_two_boxes_together() -> None:
+    assert is_covered((0, 0, 10, 10), [(0, 0, 5, 10), (5, 0, 5, 10)])
+    assert not is_covered((0, 0, 10, 10), [(0, 0, 5, 10)])
+
+
+# --- Parts of an image around the text that was found in it ---
+def test_each_box_has_its_crop_with_what_lies_around_it() -> None:
+    boxes = [(500, 900, 200, 30), (100, 100, 300, 40)]
+    assert crops_around(boxes, columns=1000, rows=1000) == [(76, 76, 348, 88), (482, 882, 236, 66)]
+
+
+def test_what_lies_close_together_is_shown_once() -> None:
+    lines = [(100, 100, 300, 40), (700, 700, 50, 40), (100, 190, 200, 40), (120, 145, 90, 40)]
+    [block, other] = crops_around(lines, columns=1000, rows=1000)
+    assert block == (76, 76, 348, 178)
+    assert other == (676, 676, 98, 88)
+
+
+def test_a_crop_stays_within_the_image() -> None:
+    assert crops_around([(0, 0, 20, 8), (70, 55, 40, 8)], columns=80, rows=60) == [(0, 0, 25, 13), (65, 50, 15, 10)]
+    assert crops_around([(500, 500, 9, 9)], columns=80, rows=60) == []
+    assert crops_around([], columns=80, rows=60) == []

@@ -19,7 +19,7 @@ from annotation.imaging.kernels.orientation import (
     turned_pixels,
 )
 
-from .test_masking import stored
+from .test_deidentification import stored
 
 PA, LL, UNKNOWN = ViewPosition.PA, ViewPosition.LL, ViewPosition.UNKNOWN
 # What a picture shows at its corners, as (right or left, head or feet) of a frontal film that lies as usual.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from msgspec.structs import replace
 
 from annotation.enums import AssignmentState as State
 from annotation.enums import RoundSteps
@@ -14,6 +15,13 @@ from annotation.review.kernels.transitions import (
     Act,
     ReviewRefused,
     state_after,
+)
+from annotation.review.kernels.visibility import (
+    CaseProgress,
+    Part,
+    Step,
+    current_step,
+    visible_parts,
 )
 from tests.refusals import refuses
 
@@ -53,3 +61,102 @@ def test_every_unfinished_state_can_be_finished_skipped_and_withdrawn(steps: Rou
 def test_a_full_round_has_no_submission_from_waiting_and_an_open_one_no_blind_answer() -> None:
     assert (State.WAITING, Act.SUBMIT) not in TRANSITIONS[RoundSteps.FULL]
     assert not [act for (_state, act) in TRANSITIONS[RoundSteps.OPEN] if act == Act.ANSWER]
+
+
+# --- What a reviewer may see, and when: every combination of how far they are, without a database ---
+BOOLS = (False, True)
+EVERY_STANDING = [
+    CaseProgress(steps=steps, answered=answered, report_opened=report, submitted=submitted, round_open=is_open)
+    for steps, answered, report, submitted, is_open in itertools.product(RoundSteps, BOOLS, BOOLS, BOOLS, BOOLS)
+]
+HIDDEN_AT_FIRST = {
+    Part.KEY,
+    Part.EXPLANATION,
+    Part.TASK,
+    Part.CATEGORY,
+    Part.REPORT,
+    Part.STATED_DIFFICULTY,
+    Part.OWN_ANSWER,
+}
+ALWAYS = {Part.IMAGES, Part.METADATA, Part.STEM, Part.OPTIONS}
+
+
+def standing(**changes: object) -> CaseProgress:
+    fields = {
+        "steps": RoundSteps.FULL,
+        "answered": False,
+        "report_opened": False,
+        "submitted": False,
+        "round_open": True,
+        **changes,
+    }
+    return CaseProgress(**fields)  # type: ignore[arg-type]
+
+
+def test_the_two_lists_of_this_test_name_every_part() -> None:
+    assert set(Part) == HIDDEN_AT_FIRST | ALWAYS
+    assert len(EVERY_STANDING) == 32
+
+
+def test_step_one_shows_images_metadata_stem_and_options_and_nothing_else() -> None:
+    assert visible_parts(standing()) == ALWAYS
+
+
+@pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
+def test_nothing_hidden_is_visible_before_the_blind_answer_whatever_else_is_stored(where: CaseProgress) -> None:
+    if where.steps == RoundSteps.FULL and not where.answered:
+        assert not visible_parts(where) & HIDDEN_AT_FIRST
+        assert current_step(where) == Step.BLIND
+
+
+@pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
+def test_what_a_case_is_about_is_always_visible(where: CaseProgress) -> None:
+    assert visible_parts(where) >= ALWAYS
+
+
+@pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
+def test_key_explanation_task_and_category_come_together_with_step_two(where: CaseProgress) -> None:
+    together = {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}
+    shown = visible_parts(where) & together
+    assert shown == (together if current_step(where) == Step.JUDGE else set())
+
+
+@pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
+def test_the_report_needs_its_own_moment(where: CaseProgress) -> None:
+    if Part.REPORT in visible_parts(where):
+        assert where.report_opened
+        assert current_step(where) == Step.JUDGE
+
+
+@pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
+def test_the_stated_difficulty_waits_for_the_submission(where: CaseProgress) -> None:
+    if Part.STATED_DIFFICULTY in visible_parts(where):
+        assert where.submitted
+        assert current_step(where) == Step.JUDGE
+
+
+@pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
+def test_closing_the_round_shows_nothing_more(where: CaseProgress) -> None:
+    reopened = replace(where, round_open=True)
+    assert visible_parts(where) == visible_parts(reopened)
+
+
+@pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
+def test_going_on_never_hides_what_was_shown(where: CaseProgress) -> None:
+    for step in ("answered", "report_opened", "submitted"):
+        further = replace(where, **{step: True})
+        assert visible_parts(further) >= visible_parts(where)
+
+
+def test_the_steps_of_a_full_round_one_after_the_other() -> None:
+    step_two = ALWAYS | {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY, Part.OWN_ANSWER}
+    assert visible_parts(standing(answered=True)) == step_two
+    assert visible_parts(standing(answered=True, report_opened=True)) == step_two | {Part.REPORT}
+    assert visible_parts(standing(answered=True, submitted=True)) == step_two | {Part.STATED_DIFFICULTY}
+    assert visible_parts(standing(answered=True, report_opened=True, submitted=True)) == set(Part)
+
+
+def test_an_open_round_starts_at_the_judgement() -> None:
+    where = standing(steps=RoundSteps.OPEN)
+    assert current_step(where) == Step.JUDGE
+    assert visible_parts(where) == ALWAYS | {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}

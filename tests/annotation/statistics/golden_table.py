@@ -45,12 +45,11 @@ def main() -> int:
 
 
 def all_golden() -> dict[tuple[str, str], Golden]:
-    """(file, value) -> who computes it, of every module ``test_golden_*``."""
-    found = {}
-    for path in sorted(Path(__file__).parent.glob("test_golden_*.py")):
-        golden = getattr(import_module(f"{__package__}.{path.stem}"), "GOLDEN", None)
-        if golden is not None:
-            found.update(dict.fromkeys(golden.names(), golden))
+    """(file, value) -> who computes it, of every module ``golden_*``."""
+    found: dict[tuple[str, str], Golden] = {}
+    for path in sorted(set(Path(__file__).parent.glob("golden_*.py")) - {Path(__file__)}):
+        golden = import_module(f"{__package__}.{path.stem}").GOLDEN
+        found.update(dict.fromkeys(golden.names(), golden))
     return found
 
 

@@ -2,7 +2,7 @@
 
 Those typed from publications or simulated lie in ``golden/``, with their source; others are read where they are.
 A newer file takes the place of an older one of its name.
-A module ``test_golden_*.py`` holds one ``GOLDEN``: which files it computes from, and which of their values are its own.
+A module ``golden_*.py`` holds one ``GOLDEN``: which files it computes from, and which of their values are its own.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 HERE = Path(__file__).resolve()
 SHARED = HERE.parents[4] / "shared" / "stats"
 FOLDERS = (SHARED / "golden-4", SHARED / "golden-3", HERE.parent / "golden", SHARED / "golden")
-ABSENT = "is not on this machine"
 
 Found = dict[str, Any]
 
@@ -57,14 +54,6 @@ class Golden:
             if case is not None:
                 own = self.own[case["kind"]]
                 yield from ((file, name) for name in case["expected"] if re.fullmatch(own, name))
-
-    def parameters(self) -> list[Any]:
-        absent = [file for file in self.files if read(file) is None]
-        skipped = [
-            pytest.param(file, "", marks=pytest.mark.skip(f"stats/golden/{file}.json {ABSENT}"), id=file)
-            for file in absent
-        ]
-        return [pytest.param(file, name, id=f"{file}: {name}") for file, name in self.names()] + skipped
 
     def check(self, file: str, name: str) -> None:
         """Raises AssertionError, or KeyError where we did not compute the value."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,6 +20,8 @@ from annotation.statistics.kernels.bootstrap import (
     resampled_totals,
     units_of,
 )
+from tests.annotation.statistics.golden_bootstrap import CASE, NOTED, found_from, tables_drawn, units_drawn
+from tests.annotation.statistics.goldencases import assert_agrees
 
 
 def test_the_draws_of_a_family_are_those_of_its_seed_panel_and_name() -> None:
@@ -111,3 +115,12 @@ def test_units_in_single_precision_are_drawn_as_they_come() -> None:
     single = resampled_totals(columns.astype(exact_kind(40, 9)), generator(1, "p", "f"), 23)
     assert (single == resampled_totals(columns, generator(1, "p", "f"), 23)).all()
     assert (exact_kind(40, 9), exact_kind(2**20, 16)) == (np.float32, np.float64)
+
+
+@pytest.mark.skipif(CASE is None, reason="stats/golden/bootstrap_enumerated_four.json is not on this machine")
+@pytest.mark.parametrize("draw", [tables_drawn, units_drawn], ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("name", CASE["expected"] if CASE else [])
+def test_draws_come_near(name: str, draw: Any) -> None:
+    expected = CASE["expected"][name]
+    found = found_from(CASE["input"], draw(CASE["input"]))[name]
+    assert_agrees(found, expected["value"], NOTED.get(name, expected["tolerance"]), name)

@@ -159,3 +159,10 @@ def test_independent_raters_agree_as_often_as_expected() -> None:
 def test_an_error_that_is_zero_stays_zero(table: list[list[int]]) -> None:
     """Beside a constant rater kappa is 0 whatever happens; a difference of two squares would leave 1e-8."""
     assert float(cohen_kappa_se(np.array(table))) == pytest.approx(0, abs=1e-15)
+
+
+def test_undefined_kappas_say_why() -> None:
+    nothing, same = np.zeros((4, 4), dtype=int), np.diag([5, 0, 0, 0])
+    assert large_sample_kappa(nothing).reason == "no_common_questions"
+    assert large_sample_kappa(same).reason == "expected_agreement_is_one"
+    assert np.isnan(cohen_kappa(np.stack([nothing, same]))).all()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from annotation.statistics.kernels.pairs import cohen_kappa, cohen_kappa_se
 from annotation.statistics.kernels.reviewers import (
@@ -68,8 +67,3 @@ GOLDEN = Golden(
     },
     {"confusion": "cohen_kappa_(linear|quadratic).*", "icc": ".*", "icc_list": ".*", "ordinal_ratings": ".*"},
 )
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)

@@ -190,8 +190,3 @@ GOLDEN = Golden(
         "study": ".*mean of readers .*",
     },
 )
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)

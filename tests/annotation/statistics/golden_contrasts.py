@@ -6,7 +6,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import percentiles, units_of
@@ -65,8 +64,3 @@ GOLDEN = Golden(
     {"mean_contrasts": of_answers, "mean_contrasts_sets": of_answers, "paper_shaped_study": of_study},
     {"contrasts": ".*", "study": "mean_.*(readers|reader_model|difference) all"},
 )
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)

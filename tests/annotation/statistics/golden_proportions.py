@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.proportions import (
@@ -116,8 +115,3 @@ GOLDEN = Golden(
         "study": "scored_questions|n_correct|accuracy.*|task_n|rater_order",
     },
 )
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)

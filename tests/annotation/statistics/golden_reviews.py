@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from annotation.statistics.kernels import pairs
 from annotation.statistics.kernels.intervals import share
@@ -65,8 +64,3 @@ GOLDEN = Golden(
     {"review_outcomes_paper": of_counts, "review_outcomes_two_reviewers": of_records},
     {"review": ".*", "review_records": ".*"},
 )
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)

@@ -6,7 +6,6 @@ from math import isnan
 from typing import Any
 
 import numpy as np
-import pytest
 
 from annotation.statistics.kernels import groups
 from annotation.statistics.kernels.bootstrap import units_of
@@ -101,8 +100,3 @@ GOLDEN = Golden(
         "study": "(readers|models|all), .*",
     },
 )
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from annotation.statistics.kernels.calibration import calibration
 from tests.annotation.statistics.goldencases import Found, Golden
@@ -37,8 +36,3 @@ def of_items(given: Any) -> Found:
 
 
 GOLDEN = Golden({"calibration": of_items}, {"calibration": ".*"})
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)

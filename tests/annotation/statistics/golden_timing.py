@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from annotation.statistics.kernels import timing
 from tests.annotation.statistics.goldencases import Found, Golden
@@ -52,8 +51,3 @@ def of_censored(given: Any) -> Found:
 
 
 GOLDEN = Golden({"time_per_case": of_times, "time_censored": of_censored}, {"time": ".*", "time_censored": ".*"})
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)

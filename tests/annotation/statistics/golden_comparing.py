@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from annotation.statistics.kernels.comparing import (
     DifferenceInterval,
@@ -107,8 +106,3 @@ GOLDEN = Golden(
         "study": "paired tables.*|mcnemar.*|difference_.*_ci95|cochran_q.*",
     },
 )
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)

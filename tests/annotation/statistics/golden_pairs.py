@@ -6,7 +6,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import units_of
@@ -228,15 +227,3 @@ GOLDEN = Golden(
         "study": "kappa.*|error_consistency.*|same_wrong_option.*",
     },
 )
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)
-
-
-def test_undefined_kappas_say_why() -> None:
-    nothing, same = np.zeros((4, 4), dtype=int), np.diag([5, 0, 0, 0])
-    assert large_sample_kappa(nothing).reason == "no_common_questions"
-    assert large_sample_kappa(same).reason == "expected_agreement_is_one"
-    assert np.isnan(cohen_kappa(np.stack([nothing, same]))).all()

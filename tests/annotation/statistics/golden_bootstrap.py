@@ -6,13 +6,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import generator, percentiles, resampled_tables, resampled_totals
 from annotation.statistics.kernels.pair_tables import Tables, pair_tables
 from annotation.statistics.kernels.pairs import cohen_kappa
-from tests.annotation.statistics.goldencases import Found, Golden, assert_agrees, read
+from tests.annotation.statistics.goldencases import Found, Golden, read
 
 DRAWS = 20_000
 NOTED = {"bootstrap_mean": 0.01, "bootstrap_sd": 0.01, "bootstrap_undefined_fraction": 0.005}  # of its notes
@@ -53,17 +52,3 @@ def found_from(given: Any, drawn: NDArray[np.floating]) -> Found:
 
 
 GOLDEN = Golden({NAME: lambda given: found_from(given, all_resamples(given))}, {"bootenum": ".*"})
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)
-
-
-@pytest.mark.skipif(CASE is None, reason="stats/golden/bootstrap_enumerated_four.json is not on this machine")
-@pytest.mark.parametrize("draw", [tables_drawn, units_drawn], ids=lambda draw: draw.__name__)
-@pytest.mark.parametrize("name", CASE["expected"] if CASE else [])
-def test_draws_come_near(name: str, draw: Any) -> None:
-    expected = CASE["expected"][name]
-    found = found_from(CASE["input"], draw(CASE["input"]))[name]
-    assert_agrees(found, expected["value"], NOTED.get(name, expected["tolerance"]), name)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from math import ceil, isinf
 from typing import Any
 
-import pytest
-
 from annotation.statistics.kernels.estimate import INCONSISTENT_ASSUMPTIONS
 from annotation.statistics.kernels.planning import (
     Components,
@@ -89,8 +87,3 @@ GOLDEN = Golden(
     {"planning": of_assumptions, "forecast": of_forecasts},
     {"planning": ASKED, "forecast": ".*"},
 )
-
-
-@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
-def test_golden(file: str, name: str) -> None:
-    GOLDEN.check(file, name)
