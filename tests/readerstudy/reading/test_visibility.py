@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
 from msgspec.structs import replace
 
 from readerstudy.enums import Block, Information
@@ -36,60 +35,47 @@ def test_there_is_no_part_for_what_no_reader_ever_sees() -> None:
     assert set(Part) == KNOWN
 
 
-@pytest.mark.parametrize("standing", [s for s in EVERY if not s.may_read], ids=str)
-def test_nothing_is_shown_to_who_may_not_read(standing: CaseProgress) -> None:
-    assert visible_parts(standing) == frozenset()
+def test_nothing_is_shown_to_who_may_not_read_nor_of_a_place_that_is_neither_armed_nor_the_last() -> None:
+    hidden = [s for s in EVERY if not s.may_read or not (s.is_prefetched or s.is_last)]
+    assert {visible_parts(standing) for standing in hidden} == {frozenset()}
 
 
-@pytest.mark.parametrize("standing", [s for s in EVERY if not s.is_prefetched and not s.is_last], ids=str)
-def test_nothing_is_shown_of_a_place_that_is_neither_armed_nor_the_last(standing: CaseProgress) -> None:
-    assert visible_parts(standing) == frozenset()
+def test_feedback_is_for_the_final_answer_of_a_practice_case_alone() -> None:
+    for standing in EVERY:
+        expected = standing.may_read and standing.block == Block.PRACTICE and standing.answered and standing.is_last
+        assert (Part.FEEDBACK in visible_parts(standing)) == expected, standing
 
 
-@pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_feedback_is_for_the_final_answer_of_a_practice_case_alone(standing: CaseProgress) -> None:
-    expected = standing.may_read and standing.block == Block.PRACTICE and standing.answered and standing.is_last
-    assert (Part.FEEDBACK in visible_parts(standing)) == expected
+def test_an_answered_case_shows_no_question_any_more() -> None:
+    of_question = {Part.STEM, Part.OPTIONS, Part.OWN_CHOICE, Part.AGE_SEX, Part.INDICATION}
+    assert not [s for s in EVERY if s.answered and visible_parts(s) & of_question]
 
 
-@pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_an_answered_case_shows_no_question_any_more(standing: CaseProgress) -> None:
-    if standing.answered and not (standing.guesses or standing.may_slip):
-        assert not visible_parts(standing) & {Part.STEM, Part.OPTIONS, Part.OWN_CHOICE, Part.AGE_SEX, Part.INDICATION}
+def test_the_question_of_the_last_case_comes_back_for_a_guess_and_its_options_for_a_slip() -> None:
+    for standing in EVERY:
+        before = visible_parts(standing)
+        is_last_answer = standing.may_read and standing.is_last and standing.answered
+        guessing, slipping = replace(standing, guesses=True), replace(standing, may_slip=True)
+        assert visible_parts(guessing) - before == ({Part.STEM, Part.OPTIONS} if is_last_answer else set()), standing
+        assert visible_parts(slipping) - before == ({Part.OPTIONS} if is_last_answer else set()), standing
 
 
-@pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_the_question_of_the_last_case_comes_back_for_a_guess_and_its_options_for_a_slip(
-    standing: CaseProgress,
-) -> None:
-    before = visible_parts(standing)
-    is_last_answer = standing.may_read and standing.is_last and standing.answered
-    guessing, slipping = replace(standing, guesses=True), replace(standing, may_slip=True)
-    assert visible_parts(guessing) - before == ({Part.STEM, Part.OPTIONS} if is_last_answer else set())
-    assert visible_parts(slipping) - before == ({Part.OPTIONS} if is_last_answer else set())
+def test_an_armed_case_shows_its_question_and_before_its_opening_its_images_alone() -> None:
+    for standing in EVERY:
+        if standing.may_read and standing.is_prefetched and not standing.answered:
+            assert visible_parts(standing) >= QUESTION, standing
+            assert Part.OWN_ANSWER not in visible_parts(standing), standing
+            assert visible_parts(replace(standing, awaits_opening=True)) == {Part.IMAGES}, standing
 
 
-@pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_an_armed_case_shows_its_question(standing: CaseProgress) -> None:
-    if standing.may_read and standing.is_prefetched and not standing.answered:
-        assert visible_parts(standing) >= QUESTION
-        assert Part.OWN_ANSWER not in visible_parts(standing)
-
-
-@pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_a_case_that_awaits_its_opening_shows_its_images_alone(standing: CaseProgress) -> None:
-    if standing.may_read and standing.is_prefetched and not standing.answered:
-        assert visible_parts(replace(standing, awaits_opening=True)) == {Part.IMAGES}
-
-
-@pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_the_arm_decides_what_stands_beside_the_question(standing: CaseProgress) -> None:
-    shown = visible_parts(standing)
-    if Part.AGE_SEX in shown:
-        assert standing.information in (Information.AGE_SEX, Information.INDICATION)
-    if Part.INDICATION in shown:
-        assert standing.information == Information.INDICATION
-    assert Part.AGE_SEX in shown or Part.INDICATION not in shown
+def test_the_arm_decides_what_stands_beside_the_question() -> None:
+    for standing in EVERY:
+        shown = visible_parts(standing)
+        if Part.AGE_SEX in shown:
+            assert standing.information in (Information.AGE_SEX, Information.INDICATION), standing
+        if Part.INDICATION in shown:
+            assert standing.information == Information.INDICATION, standing
+        assert Part.AGE_SEX in shown or Part.INDICATION not in shown, standing
 
 
 def test_the_images_of_the_last_case_stay_with_the_own_answer() -> None:
