@@ -68,6 +68,19 @@ SQL = re.compile(
     r"select_for_update|\block(ed)?_\w+\(|\.cursor\(|RawSQL|_conflicts=|IntegrityError|DatabaseError|OperationalError"
     r"|connection\.vendor|advisory|Window\(|Trunc\w+\(|Cast\(|KeyTransform|JSONObject|nulls_(first|last)"
 )
+# Of these another database tells nothing: the demonstration refuses one, the others compute values from rows that acts
+# with tests of their own have stored, or ask a program of others.
+ALIKE = (
+    "tests/annotation/demonstration/",
+    "tests/readerstudy/demonstration/",
+    "tests/annotation/ingest/test_sample_files.py",
+    "tests/readerstudy/leaderboard/test_gaming.py",
+    "tests/readerstudy/leaderboard/test_two_worlds_of_boards.py",
+    "tests/readerstudy/model_runs/test_on_llama.py",
+    "tests/readerstudy/monitoring/test_better_numbers.py",
+    "tests/readerstudy/monitoring/test_choosing_late.py",
+    "tests/readerstudy/monitoring/test_ways_round_a_plan.py",
+)
 # Only in "make check", but for the tests that carry the marker "journey": browsers, kills, what is asked at random.
 CHECKED = (
     "tests/browser/",
@@ -88,7 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.nodeid.startswith(CHECKED) and not item.get_closest_marker("journey")
         ):
             item.add_marker("check")
-        if depends_on_database(item) and (commits(item) or touches_sql(item)):
+        if not item.nodeid.startswith(ALIKE) and depends_on_database(item) and (commits(item) or touches_sql(item)):
             item.add_marker("postgres")
     items.sort(key=rank)  # in each rank as they were
     if "TEST_DATABASE_URL" in os.environ:  # another database tells nothing new about tests that have none
