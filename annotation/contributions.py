@@ -84,6 +84,7 @@ class Contributions(Struct, frozen=True, kw_only=True):
     readers_right: tuple[Callable[[QuestionBank], Mapping[int, tuple[int, int]]], ...] = ()  # by wording: k of n
     without_images: tuple[Callable[[QuestionBank, QuerySet[Revision]], Iterable[WithoutImages]], ...] = ()
     show_rules: tuple[Callable[[int, Image, datetime], bool], ...] = ()  # whether an image is shown to a person then
+    image_hidden: tuple[Callable[[Image, str, User | None, datetime], None], ...] = ()  # with the reason
     image_uses: tuple[Callable[[int], Iterable[str]], ...] = ()  # what people read with an image as it was frozen
 
     # calls of models

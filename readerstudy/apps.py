@@ -35,6 +35,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.results.looking import SHARED, forget_named
         from readerstudy.study import permissions
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
+        from readerstudy.study.hidden_images import note_hidden_image
         from readerstudy.study.overview import studies_under_way
         from readerstudy.unblinding.failed_questions import FAILED
         from readerstudy.unblinding.looks import events_of_studies, readers_right_on, right_without_images
@@ -80,6 +81,7 @@ class ReaderstudyConfig(ContributingApp):
             readers_right=(readers_right_on,),
             without_images=(right_without_images,),
             show_rules=(shows_images, shows_to_coordinators),
+            image_hidden=(note_hidden_image,),
             image_uses=(open_studies_with,),
             completed=(publish_later,),
             accounts=ACCOUNTS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime
 from typing import Any, NamedTuple, Protocol
 
 from django import forms
@@ -139,6 +139,13 @@ def _file_sha256(file: Any) -> bytes:
         digest.update(chunk)
     file.seek(0)
     return digest.digest()
+
+
+class Day(serializers.DateField):
+    """Of a moment, in UTC."""
+
+    def to_representation(self, value: date) -> str:
+        return (value.astimezone(UTC).date() if isinstance(value, datetime) else value).isoformat()
 
 
 class Moment(serializers.DateTimeField):

@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.bodies import Moment, PersonName, WordChoice
+from annotation.api.bodies import Day, Moment, PersonName, WordChoice
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.enums import JobState, Role
 from annotation.exports.tables import Column, Kind
@@ -207,6 +207,7 @@ _FIELDS: dict[Kind, Callable[[str], serializers.Field[Any, Any, Any, Any]]] = {
     Kind.REAL: lambda meaning: serializers.FloatField(allow_null=True, help_text=meaning),
     Kind.YES_NO: lambda meaning: serializers.BooleanField(allow_null=True, help_text=meaning),
     Kind.TIME: lambda meaning: Moment(allow_null=True, help_text=meaning),
+    Kind.DAY: lambda meaning: Day(allow_null=True, help_text=meaning),
 }
 
 

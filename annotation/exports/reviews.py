@@ -36,7 +36,7 @@ from annotation.review.kernels.form_design import CHOSEN, PAPER
 from annotation.review.outcomes import CANNOT_JUDGE, asked_by_forms, newest_reviews
 from annotation.review.viewing import viewing_of
 
-TEXT, WHOLE, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.TIME
+TEXT, WHOLE, YES_NO, DAY = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.DAY
 LETTERS = "A, B, C, D"
 UNASKED = "Empty: the form of this review did not ask."
 
@@ -104,7 +104,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("steps", TEXT, "full: blind answer first; open: judgement only.", "full, open"),
     Column("hidden_tools", TEXT, "Image tools that the round hides, joined by |.", _words(ViewerTool)),
     Column("least_window", TEXT, "Smallest browser window of the round, width x height in CSS pixels; empty: none."),
-    Column("opened_at", TIME, "When the reviewer first opened the question."),
+    Column("opened_at", DAY, "Day on which the reviewer first opened the question."),
     Column(
         "blind_best",
         TEXT,
@@ -113,14 +113,14 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column("blind_defensible", TEXT, "All options judged defensible before the key was shown, joined by |.", LETTERS),
     Column("blind_difficulty", TEXT, "Difficulty judged before the key was shown.", "easy, medium, hard"),
-    Column("blind_answered_at", TIME, "When the blind answer was stored; missing where none was asked."),
+    Column("blind_answered_at", DAY, "Day on which the blind answer was stored; missing where none was asked."),
     Column("blind_meant", TEXT, "What was meant: a reported input error of blind_best.", f"{LETTERS}, none, (empty)"),
     *_time_columns("blind_", "the blind answer"),
     Column("key", TEXT, "The key of this wording.", _words(OptionLetter)),
     Column("blind_equals_key", YES_NO, "Whether blind_best is the key; missing where no blind answer was asked."),
-    Column("report_opened_at", TIME, "When the reviewer opened the report; missing if never."),
+    Column("report_opened_at", DAY, "Day on which the reviewer opened the report; missing if never."),
     Column("version", WHOLE, "Version of this review; earlier ones are kept in the reading room."),
-    Column("submitted_at", TIME, "When this version was submitted."),
+    Column("submitted_at", DAY, "Day on which this version was submitted."),
     *_time_columns("", "this version"),
     *(
         Column(f"grade_{g.value}", WHOLE, f"Grade: {g.label}. Missing: could not judge, or not asked.", "1 to 5")

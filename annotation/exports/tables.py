@@ -12,7 +12,7 @@ import json
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -30,6 +30,7 @@ from annotation.tables.kernels.table import Column as Column
 from annotation.tables.kernels.table import Kind as Kind
 
 ROWS_PER_GROUP = 5000
+CellOrDay = Cell | date
 
 
 class Format(Word):
@@ -64,7 +65,18 @@ def write_table(to: IO[bytes], columns: Sequence[Column], rows: Iterable[Sequenc
     """Write all rows and return how many there were; memory does not grow with them. Raises ExportRefused."""
     check_format(form)
     write = {Format.CSV: _write_csv, Format.JSONL: _write_jsonl, Format.PARQUET: _write_parquet}[form]
-    return write(to, columns, iter(rows))
+    return write(to, columns, _with_days(columns, rows))
+
+
+def _with_days(columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> Iterator[Sequence[CellOrDay]]:
+    """Moments in columns of days leave as days."""
+    places = [place for place, column in enumerate(columns) if column.kind == Kind.DAY]
+    for row in rows:
+        cells: list[CellOrDay] = list(row)
+        for place in places:
+            if isinstance(at := cells[place], datetime):
+                cells[place] = at.astimezone(UTC).date()
+        yield cells
 
 
 def codebook_rows(columns: Sequence[Column]) -> list[tuple[str, str, str, str]]:
@@ -83,7 +95,11 @@ def iso(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _write_csv(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence[Cell]]) -> int:
+def _iso_of(at: date) -> str:
+    return iso(at) if isinstance(at, datetime) else at.isoformat()
+
+
+def _write_csv(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence[CellOrDay]]) -> int:
     text = io.TextIOWrapper(to, encoding="utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow([column.name for column in columns])
@@ -95,28 +111,28 @@ def _write_csv(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence
     return n
 
 
-def _csv_cell(cell: Cell) -> str:
+def _csv_cell(cell: CellOrDay) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    if isinstance(cell, datetime):
-        return iso(cell)
+    if isinstance(cell, date):
+        return _iso_of(cell)
     return neutralised(cell) if isinstance(cell, str) else str(cell)
 
 
-def _write_jsonl(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence[Cell]]) -> int:
+def _write_jsonl(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence[CellOrDay]]) -> int:
     names = [column.name for column in columns]
     n = 0
     for row in rows:
-        cells = (iso(cell) if isinstance(cell, datetime) else cell for cell in row)
+        cells = (_iso_of(cell) if isinstance(cell, date) else cell for cell in row)
         line = json.dumps(dict(zip(names, cells, strict=True)), ensure_ascii=False)
         to.write(line.encode() + b"\n")
         n += 1
     return n
 
 
-def _write_parquet(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence[Cell]]) -> int:
+def _write_parquet(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence[CellOrDay]]) -> int:
     """Groups of a fixed number of rows, and no metadata that tells when or where: the bytes follow from the rows."""
     import pyarrow as pa  # here, since every start of the program would wait for it
     import pyarrow.parquet as pq
@@ -127,6 +143,7 @@ def _write_parquet(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequ
         Kind.REAL: pa.float64(),
         Kind.YES_NO: pa.bool_(),
         Kind.TIME: pa.timestamp("us", "UTC"),
+        Kind.DAY: pa.date32(),
     }
     schema = pa.schema(
         pa.field(column.name, arrow[column.kind], metadata={"description": column.meaning}) for column in columns

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
 from annotation.audit.recording import record
-from annotation.contributions import read_in
+from annotation.contributions import contributed, read_in
 from annotation.enums import ImageState, RoundState, Turn, ViewPosition
 from annotation.imaging.kernels.masking import Box, blackened, boxes_within, is_covered
 from annotation.imaging.kernels.orientation import (
@@ -31,6 +31,7 @@ from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.serving import drop_pictures
 from annotation.models import Assignment, AuditEvent, Image, Rendition, User
 
+REPORTED = "a reviewer saw identifying text"
 SEEN = (ImageState.AVAILABLE, ImageState.CHECKING)
 
 
@@ -48,6 +49,21 @@ def quarantine_image(image: Image, *, reason: str, actor: User | None, at: datet
         raise not_to_be_quarantined()
     _move(locked, ImageState.QUARANTINED, reason)
     record("image.quarantined", actor=actor, at=at, subject=locked, facts={"reason": reason})
+    for note in contributed().image_hidden:
+        note(locked, reason, actor, at)
+
+
+def held_by_reviewers() -> dict[User, list[Image]]:
+    """Images in quarantine of which a reviewer said that they identify somebody, by who said it last."""
+    held = Image.objects.filter(state=ImageState.QUARANTINED, state_reason=REPORTED).order_by("ingested_at", "pk")
+    images = {image.public_id: image for image in held}
+    events = AuditEvent.objects.filter(subject_type="image", subject_id__in=images, act="image.quarantined")
+    last = {event.subject_id: event.actor for event in events.select_related("actor").order_by("id")}
+    found: dict[User, list[Image]] = {}
+    for name, image in images.items():
+        if person := last.get(name):
+            found.setdefault(person, []).append(image)
+    return found
 
 
 @transaction.atomic

@@ -9,12 +9,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.case.kernels.traces import NO_TRACE, Trace
+from annotation.contributions import read_in
 from annotation.enums import PAPER_FORM, Flag, ImageState, ReturnReason, RoundSteps
-from annotation.ingest.quarantine import quarantine_image
+from annotation.ingest.quarantine import REPORTED, held_by_reviewers, quarantine_image
 from annotation.ingest.serving import case_images
 from annotation.models import AnswerKey, Assignment, Review, Revision, User
 from annotation.review.answering import (
@@ -49,6 +51,11 @@ from annotation.review.samples import withdraw_repeats
 from annotation.site.sorted_tables import KeptQuery
 
 REASON_LIMIT = 300
+MOST_HELD = 6  # images of open studies that one reviewer takes out of sight before somebody has decided
+TOO_MANY_HIDDEN = gettext_lazy(
+    "You have taken %(n)s images out of open studies, and nobody has decided about them yet. Nothing was changed: tell "
+    "a coordinator about this image."
+)
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)
 
 
@@ -143,13 +150,21 @@ def hide_identifying_images(
 ) -> int:
     """Send the named images of the case, those of a prior among them, to quarantine and return how many went.
 
-    Without names all of them go, unless one is in quarantine already: then somebody has marked which. Raises
-    ReviewRefused.
+    Without names all of them go, unless one is in quarantine already: then somebody has marked which. Of what people
+    read in studies one reviewer takes MOST_HELD, until somebody has decided; named ones are refused then, others stay.
+    Raises ReviewRefused.
     """
-    return hide_case(lock_assignment(assignment, actor=actor).revision, public_ids, actor=actor, at=at)
+    return hide_case(lock_assignment(assignment, actor=actor).revision, public_ids, actor=actor, at=at, most=MOST_HELD)
 
 
-def hide_case(revision: Revision, public_ids: list[str] | None = None, *, actor: User | None, at: datetime) -> int:
+def hide_case(
+    revision: Revision,
+    public_ids: list[str] | None = None,
+    *,
+    actor: User | None,
+    at: datetime,
+    most: int | None = None,
+) -> int:
     """The same of a question that a reviewer saw here or elsewhere."""
     images = list(case_images(revision))
     if public_ids is None and any(image.state == ImageState.QUARANTINED for image in images):
@@ -159,8 +174,16 @@ def hide_case(revision: Revision, public_ids: list[str] | None = None, *, actor:
         for image in images
         if image.state == ImageState.AVAILABLE and (public_ids is None or image.public_id in public_ids)
     ]
+    being_read = [image for image in chosen if most is not None and read_in(image.pk)]
+    if actor is not None and most is not None and being_read:
+        User.objects.select_for_update().get(pk=actor.pk)  # one count at a time
+        n_held = sum(bool(read_in(image.pk)) for image in held_by_reviewers().get(actor, ()))
+        if n_held + len(being_read) > most:
+            if public_ids is not None:
+                raise ReviewRefused("too_many_hidden", TOO_MANY_HIDDEN % {"n": n_held})
+            chosen = [image for image in chosen if image not in being_read]
     for image in chosen:
-        quarantine_image(image, reason="a reviewer saw identifying text", actor=actor, at=at)
+        quarantine_image(image, reason=REPORTED, actor=actor, at=at)
     return len(chosen)
 
 

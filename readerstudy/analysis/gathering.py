@@ -28,7 +28,7 @@ from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.kernels.drawing import cells_of
 from readerstudy.enums import Block
-from readerstudy.models import Enrolment, PredictionRun, ReaderStudy
+from readerstudy.models import READERS_DRAWN, Enrolment, PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import names_at
 from readerstudy.predictions.runs import StudyRun, StudyRuns, is_renamed, runs_of_study, withdrawn_among
 from readerstudy.study.permissions import StudyRefused
@@ -100,7 +100,7 @@ class _Reader(NamedTuple):
 
 
 def _readers(study: ReaderStudy) -> tuple[list[_Reader], list[Mapping[str, Any]]]:
-    """Who counts, in the order of joining; and who does not, with the reason.
+    """Who counts, by pseudonym; and who does not, with the reason.
 
     After results were seen nobody leaves what was planned, and of those who were there no further answers come to it
     that were made elsewhere.
@@ -114,7 +114,7 @@ def _readers(study: ReaderStudy) -> tuple[list[_Reader], list[Mapping[str, Any]]
     )
     counted: list[_Reader] = []
     excluded: list[Mapping[str, Any]] = []
-    for one in rows.order_by("pk"):
+    for one in rows.order_by(*READERS_DRAWN):
         is_elsewhere = one.reader_id is None
         came_late = one.enrolled_at > seen_at or bool(is_elsewhere and one.first_at and one.first_at > seen_at)
         left_at = min(filter(None, (one.withdrawn_at, one.replaced_at)), default=None)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import unicodedata
 from datetime import datetime
 
+from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.hashes import keyed_digest
 from annotation.models import Invitation, User
 from annotation.people.invitations import InvitationKind
 from annotation.people.links import check_is_for
@@ -39,7 +41,7 @@ def enrol_reader(
     order = free_orders(case_set).select_for_update().first()
     if order is None:
         raise StudyRefused("full", _("All reader places of this study are taken. Tell the person who invited you."))
-    enrolment = _returning(study, reader) or Enrolment(study=study, reader=reader, pseudonym=_pseudonym(study))
+    enrolment = _returning(study, reader) or Enrolment(study=study, reader=reader, pseudonym=_pseudonym(study, reader))
     enrolment.case_set = case_set
     enrolment.invitation = invitation
     enrolment.enrolled_at = at
@@ -99,10 +101,14 @@ def _returning(study: ReaderStudy, reader: User) -> Enrolment | None:
     return rows.filter(DECLINED).first()
 
 
-def _pseudonym(study: ReaderStudy) -> str:
-    """R1, R2, R3 in the order of joining; none that an imported reader has, in whatever letters it is written."""
+def _pseudonym(study: ReaderStudy, reader: User) -> str:
+    """One of R1 to R3 where three are planned, drawn by the key of the site, so that it does not tell who joined first;
+    of as many again once these are taken. None that an imported reader has, in whatever letters it is written.
+    """
     taken = {as_spoken(name) for name in study.enrolments.values_list("pseudonym", flat=True)}
-    number = len(taken) + 1
-    while f"r{number}" in taken:
-        number += 1
-    return f"R{number}"
+    most, free = 0, list[str]()
+    while not free:
+        most += max(1, study.n_readers)
+        free = [f"R{number}" for number in range(1, most + 1) if f"r{number}" not in taken]
+    drawn = keyed_digest(settings.PSEUDONYM_KEY.encode(), "place", f"{study.pk} {reader.pk}")
+    return free[int.from_bytes(drawn[:8]) % len(free)]

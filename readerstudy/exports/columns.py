@@ -12,7 +12,7 @@ from readerstudy.design.kernels.documents import CHANCES
 from readerstudy.enums import Aid, Block, Information, ResponseState
 from readerstudy.models import Enrolment, ReaderStudy
 
-TEXT, WHOLE, REAL, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO, Kind.TIME
+TEXT, WHOLE, REAL, YES_NO, DAY = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO, Kind.DAY
 LETTERS = "A, B, C, D"
 
 
@@ -80,7 +80,7 @@ _WHERE = (
     BLOCK,
     Column("position", WHOLE, "Place of the case in the order of this reader, in its block; missing: not known."),
     *CASE,
-    Column("reading_id", TEXT, "Random id of the reading; empty: the case was never opened."),
+    Column("reading_id", TEXT, "Keyed id of the reading; empty: the case was never opened."),
 )
 _CASE = (
     Column("revision", WHOLE, "Which wording of the question was read; 1 is the first that was imported."),
@@ -173,10 +173,10 @@ _TIMES = (
     ),
     *part_columns(),
     Column("limit_ms", WHOLE, "Limit at which a late or unconfirmed time is censored; missing: not censored."),
-    Column("opened_at", TIME, "When the case was first opened."),
-    Column("painted_at", TIME, "When the server heard of the first frame with everything on screen."),
-    Column("committed_at", TIME, "When the commit arrived; missing: none did, or it was made elsewhere."),
-    Column("stored_at", TIME, "When the response was stored here."),
+    Column("opened_at", DAY, "Day on which the case was first opened."),
+    Column("painted_at", DAY, "Day on which the server heard of the first frame with everything on screen."),
+    Column("committed_at", DAY, "Day on which the commit arrived; missing: none did, or it was made elsewhere."),
+    Column("stored_at", DAY, "Day on which the response was stored here."),
     Column("unreadable", TEXT, "Random ids of images that the reader could not read, joined by |."),
     Column(
         "viewport",

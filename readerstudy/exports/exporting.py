@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
-from datetime import datetime
-from typing import IO
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import IO, Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
+from django.db.models.functions import Length
 from django.utils.translation import gettext as translate
 
 from annotation.audit.recording import record
@@ -27,13 +28,13 @@ from readerstudy.exports.columns import (
     BLOCK,
     CASE,
     CASE_SET,
+    DAY,
     OPTIONS_ORDER,
     READER,
     READER_STATE,
     REAL,
     STUDY,
     TEXT,
-    TIME,
     WHOLE,
     YES_NO,
     reader_cells,
@@ -41,8 +42,16 @@ from readerstudy.exports.columns import (
     study_cells,
     words,
 )
-from readerstudy.exports.responses import response_rows
-from readerstudy.models import Enrolment, PresentedCase, ReaderStudy, ReadingSession, TimingEvent, Voiding
+from readerstudy.exports.responses import reading_key, response_rows
+from readerstudy.models import (
+    READERS_DRAWN,
+    Enrolment,
+    PresentedCase,
+    ReaderStudy,
+    ReadingSession,
+    TimingEvent,
+    Voiding,
+)
 from readerstudy.study.permissions import StudyRefused
 from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, is_over, may_see_results, unblind
 
@@ -84,17 +93,17 @@ READER_COLUMNS: tuple[Column, ...] = (
     Column("exposure", TEXT, "Whether the reader had seen questions or images before.", words(Exposure)),
     Column("exposure_text", TEXT, "What the reader wrote about that."),
     Column("screen", TEXT, "What the display check measured, as JSON."),
-    Column("enrolled_at", TIME, "When the reader came in, or was imported."),
+    Column("enrolled_at", DAY, "Day on which the reader came in, or was imported."),
     Column(
         "consented_at",
-        TIME,
-        "When the reader agreed to take part; missing: not asked, since the study has no consent text, or not yet.",
+        DAY,
+        "Day on which the reader agreed to take part; missing: not yet, or not asked: the study has no consent text.",
     ),
     Column("consent_version", WHOLE, "Which version of the text was agreed to; missing: as consented_at."),
-    Column("display_checked_at", TIME, "When both grey steps were found."),
-    Column("practised_at", TIME, "When the practice block was done."),
-    Column("finished_at", TIME, "When the last case of the main block had its answer."),
-    Column("declared_at", TIME, "When the reader declared that no other source was used."),
+    Column("display_checked_at", DAY, "Day on which both grey steps were found."),
+    Column("practised_at", DAY, "Day on which the practice block was done."),
+    Column("finished_at", DAY, "Day on which the last case of the main block had its answer."),
+    Column("declared_at", DAY, "Day on which the reader declared that no other source was used."),
     Column("source", TEXT, "File that an imported reader came with; empty: read here."),
 )
 _SAID = ("training", "years", "chest_fellowship", "films_per_week", "display", "exposure", "exposure_text")
@@ -103,11 +112,11 @@ SESSION_COLUMNS: tuple[Column, ...] = (
     *STUDY,
     READER,
     Column("session", WHOLE, "Number of the sitting of this reader: 1, 2, 3 in time."),
-    Column("started_at", TIME, "When the page began to write for the reader."),
-    Column("seen_at", TIME, "When the server last heard of it."),
-    Column("ended_at", TIME, "When it ended; missing: it goes on."),
+    Column("started_at", DAY, "Day on which the page began to write for the reader."),
+    Column("seen_at", DAY, "Day on which the server last heard of it."),
+    Column("ended_at", DAY, "Day on which it ended; missing: it goes on."),
     Column("end", TEXT, "How it ended.", words(SessionEnd)),
-    Column("device", TEXT, "Browser, window, screen and pixel ratio as the page reported them, as JSON."),
+    Column("device", TEXT, "Window, screen and pixel ratio as the page reported them, as JSON."),
 )
 EVENT_COLUMNS: tuple[Column, ...] = (
     *STUDY,
@@ -116,14 +125,14 @@ EVENT_COLUMNS: tuple[Column, ...] = (
     BLOCK,
     Column("position", WHOLE, "Place of the case in the order of this reader, in its block."),
     *CASE,
-    Column("reading_id", TEXT, "Random id of the reading, as in the responses."),
+    Column("reading_id", TEXT, "Keyed id of the reading, as in the responses."),
     Column("session", WHOLE, "Number of the sitting of this reader, as in the sessions; missing: not known."),
     Column("page", TEXT, "Random id of one load of the page; client_ms starts anew with each. server: by the server."),
     Column("sequence", WHOLE, "Counted by the page."),
     Column("kind", TEXT, "What happened.", words(EventKind)),
     Column("client_ms", REAL, "Monotonic clock of the page in ms."),
-    Column("wall_ms", REAL, "Time of day of the device, ms since 1970; missing: not reported."),
-    Column("received_at", TIME, "When the server received it."),
+    Column("wall_ms", REAL, "Clock of the device since the server opened the case, in ms; missing: not reported."),
+    Column("received_ms", WHOLE, "Server time since the case was opened, in ms, when it was received."),
     Column("details", TEXT, "What belongs to it, as JSON; options are canonical."),
 )
 _EVENT_VALUES = (
@@ -141,6 +150,7 @@ _EVENT_VALUES = (
     "client_ms",
     "wall_ms",
     "received_at",
+    "reading__opened_at",
     "details",
 )
 VOIDING_COLUMNS: tuple[Column, ...] = (
@@ -161,7 +171,7 @@ VOIDING_COLUMNS: tuple[Column, ...] = (
     ),
     Column("source", TEXT, "File that the voiding was imported with; empty: decided here."),
     Column("author", TEXT, "Keyed pseudonym of the person who decided it; empty: on the command line."),
-    Column("at", TIME, "When it was stored."),
+    Column("at", DAY, "Day on which it was stored."),
 )
 
 
@@ -176,8 +186,8 @@ def order_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
 
 
 def reader_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
-    """Rows in the order in which the readers came; one statement, so one moment."""
-    for enrolment in Enrolment.objects.filter(study=study).select_related("case_set").order_by("pk"):
+    """Rows by pseudonym, not in the order in which the readers came; one statement, so one moment."""
+    for enrolment in Enrolment.objects.filter(study=study).select_related("case_set").order_by(*READERS_DRAWN):
         cells: dict[str, Cell] = {
             **study_cells(study),
             **reader_cells(enrolment),
@@ -203,8 +213,15 @@ def session_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
             session.seen_at,
             session.ended_at,
             session.end,
-            json.dumps(session.device, sort_keys=True, ensure_ascii=False) if session.device else "",
+            _device(session.device),
         ]
+
+
+def _device(told: Mapping[str, Any]) -> str:
+    """Numbers alone, without the name of the browser, which few readers share."""
+    numbers = ((name, value if isinstance(value, list) else [value]) for name, value in told.items())
+    measured = {name: told[name] for name, all_of in numbers if all(isinstance(one, int | float) for one in all_of)}
+    return json.dumps(measured, sort_keys=True) if measured else ""
 
 
 def _session_numbers(study: ReaderStudy) -> dict[int, int]:
@@ -215,7 +232,8 @@ def _numbered_sessions(study: ReaderStudy) -> Iterator[tuple[ReadingSession, int
     """By reader, then in time, with the how-manieth of its reader each is. Later ones come after these."""
     counted: Counter[int] = Counter()
     sessions = ReadingSession.objects.filter(enrolment__study=study).select_related("enrolment")
-    for session in sessions.order_by("enrolment", "started_at", "pk").iterator(chunk_size=2000):
+    drawn = (Length("enrolment__pseudonym"), "enrolment__pseudonym")
+    for session in sessions.order_by(*drawn, "started_at", "pk").iterator(chunk_size=2000):
         counted[session.enrolment_id] += 1
         yield session, counted[session.enrolment_id]
 
@@ -224,9 +242,11 @@ def event_rows(study: ReaderStudy, some: QuerySet[TimingEvent] | None = None) ->
     """Rows by reader, then as the server took them in, or ``some`` in their order; one statement, so one moment."""
     fixed = study_cells(study)
     numbers = _session_numbers(study)
-    rows = TimingEvent.objects.filter(reading__enrolment__study=study).order_by("reading__enrolment", "pk")
+    rows = TimingEvent.objects.filter(reading__enrolment__study=study).order_by(
+        Length("reading__enrolment__pseudonym"), "reading__enrolment__pseudonym", "pk"
+    )
     rows = rows if some is None else some
-    for *where, session, page, sequence, kind, client, wall, received, details in rows.values_list(
+    for *where, reading, session, page, sequence, kind, client, wall, received, opened, details in rows.values_list(
         *_EVENT_VALUES
     ).iterator(chunk_size=2000):
         if session is not None and session not in numbers:  # it began since they were counted
@@ -235,13 +255,14 @@ def event_rows(study: ReaderStudy, some: QuerySet[TimingEvent] | None = None) ->
             fixed["study"],
             fixed["protocol_sha256"],
             *where,
+            reading_key(reading),
             numbers.get(session),
             page,
             sequence,
             kind,
             client,
-            wall,
-            received,
+            wall - opened.timestamp() * 1000 if wall is not None and opened else None,
+            (received - opened) // timedelta(milliseconds=1) if opened else None,
             json.dumps(details, sort_keys=True, ensure_ascii=False) if details else "",
         ]
 

@@ -40,6 +40,7 @@ from readerstudy.models.predictions import (
 )
 from readerstudy.models.reading import (
     DECLINED,
+    READERS_DRAWN,
     Enrolment,
     PresentationOrder,
     PresentedCase,

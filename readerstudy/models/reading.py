@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, Q, When
+from django.db.models.functions import Length
 
 from annotation.enums import EventKind, OptionLetter
 from annotation.models.fields import PublicIdField, Timed, WordField
@@ -24,6 +25,8 @@ class StudyInvitation(models.Model):
         return f"invitation {self.pk} to study {self.study_id}"
 
 
+# Readers in tables that leave: by their pseudonym, whose numbers are drawn; those that were imported as in their file
+READERS_DRAWN = (Case(When(reader=None, then="pk"), default=0), Length("pseudonym"), "pseudonym")
 DECLINED = Q(withdrawn_at__isnull=False, consented_at__isnull=True, replaced_at__isnull=True, orders=None)
 
 
@@ -42,7 +45,7 @@ class Enrolment(models.Model):
     invitation = models.OneToOneField(
         StudyInvitation, on_delete=models.PROTECT, null=True, blank=True, related_name="enrolment"
     )
-    pseudonym = models.CharField(max_length=60)  # in every table that leaves the program
+    pseudonym = models.CharField(max_length=60)  # in every table that leaves the program; drawn at joining
     source = models.CharField(max_length=200, blank=True)  # the file of an imported reader
     enrolled_at = models.DateTimeField()
     consented_at = models.DateTimeField(null=True, blank=True)

@@ -99,6 +99,7 @@ STUDY_ACTS = {
     "study.exported": _("exported a table of a study"),
     "study.frozen": _("froze a study"),
     "study.glass_broken": _("looked at results before closing"),
+    "study.image_hidden": _("took an image of an open study out of sight"),
     "study.opened": _("opened a study"),
     "study.protocol_exported": _("exported the plan of a study"),
     "study.protocol_taken": _("took the protocol of a study"),

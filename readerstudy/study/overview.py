@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db.models import Case, Count, QuerySet, When
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from msgspec import Struct
 
-from annotation.enums import ImportState, Role
+from annotation.enums import ImageState, ImportState, Role
 from annotation.models import BankImport, User
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection, first_due
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, within_reach
 from annotation.site.zones import time_text
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyCase
+from readerstudy.models import Enrolment, ReaderStudy, Reading, ShownImage, StudyCase
 
 TONES = {StudyState.OPEN: "good", StudyState.DRAFT: "warn"}  # of the tag that shows the state
 
@@ -97,6 +98,7 @@ def studies_under_way(person: User, at: datetime) -> WorkSection | None:
     lines = lines_of(rows.order_by("rank", "-created_at")[:SHOWN])
     if not lines:
         return None
+    hidden = n_out_of_sight([line.study for line in lines])
     items = [
         WorkItem(
             name=line.study.name,
@@ -104,14 +106,30 @@ def studies_under_way(person: User, at: datetime) -> WorkSection | None:
             n_done=line.n_done,
             n_total=line.n_total,
             words="" if line.n_total else _("no reader yet"),
-            state=line.study.get_state_display(),
-            tone=TONES.get(StudyState(line.study.state), ""),
+            **_tag(line.study, hidden.get(line.study.pk, 0)),
         )
         for line in lines
     ]
     looks_after = is_coordinator(person) or not is_administrator(person)
     step = first_due(next_of_study(line) for line in lines) if looks_after else None
     return WorkSection(_("Reader studies"), items, step, url=reverse("studies"))
+
+
+def _tag(study: ReaderStudy, n_hidden: int) -> dict[str, str]:
+    """Its state; of an open study first what its readers miss."""
+    if not n_hidden:
+        return {"state": study.get_state_display(), "tone": TONES.get(StudyState(study.state), "")}
+    sentence = ngettext("%(n)s image in quarantine", "%(n)s images in quarantine", n_hidden)
+    return {"state": sentence % {"n": n_hidden}, "tone": "bad"}
+
+
+def n_out_of_sight(studies: Sequence[ReaderStudy]) -> Mapping[int, int]:
+    """Images of the open ones that are in quarantine, so that their readers do not see them; without those of none."""
+    reading = [study.pk for study in studies if study.state == StudyState.OPEN]
+    if not reading:
+        return {}
+    rows = ShownImage.objects.filter(case__study__in=reading, image__state=ImageState.QUARANTINED).order_by()
+    return dict(rows.values_list("case__study").annotate(n=Count("image", distinct=True)))
 
 
 def has_texts(study: ReaderStudy) -> bool:

@@ -48,7 +48,7 @@ from readerstudy.enums import StudyState
 from readerstudy.forms.studies import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.reading.case_opening import n_right
-from readerstudy.study.overview import study_deadline_text, unfinished
+from readerstudy.study.overview import n_out_of_sight, study_deadline_text, unfinished
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import is_over, looks_before_closing, may_see_results, view_interim_results
 from readerstudy.views.access import confirm_in_study, coordinated_study, overseen_study
@@ -184,6 +184,7 @@ def _around(study: ReaderStudy, person: User, coordinates: bool) -> dict[str, An
         "deadline": study_deadline_text(study),
         "looks": looks_before_closing(study),
         "balance": order_balance(study),
+        "n_hidden": n_out_of_sight([study]).get(study.pk, 0),
         "is_open": is_open,
         "takes_readers": takes_readers(study),
         "may_see": may_see_results(study),

@@ -28,6 +28,7 @@ class Kind(Word):
     REAL = "real", _("number")
     YES_NO = "yes_no", _("true or false")
     TIME = "time", _("time, UTC, ISO 8601")
+    DAY = "day", _("day, UTC, ISO 8601")  # of a moment of a person, which would tell who it was
     ESTIMATE = "estimate", _("estimate")  # in files the columns of VALUE
 
 

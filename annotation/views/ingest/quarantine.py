@@ -46,6 +46,7 @@ def quarantine(request: AuthenticatedRequest) -> HttpResponse:
     context = {
         "page": numbered_page(request.GET, images, IMAGES_PER_PAGE),
         "n_undo": undoable(request).images.count(),
+        "reported": [(who, held[:MOST_AT_ONCE]) for who, held in acts.held_by_reviewers().items() if len(held) > 1],
     }
     return render(request, "annotation/images/quarantine.html", context)
 
@@ -237,6 +238,7 @@ def _page(
     return render(request, "annotation/images/quarantined_image.html", context, status=422 if failed else 200)
 
 
+MOST_AT_ONCE = 500  # images that one decision is offered for
 MOST_CROPS = 6  # of one image, beside the whole of it
 DECISIONS: dict[str, acts.Decision] = {"release": acts.release, "remove": acts.remove}
 

@@ -56,7 +56,7 @@ def test_one_row_per_review_in_its_newest_version(reviewed: ReviewRound, rita: U
     assert (changed["grade_clinical_quality"], changed["grade_image_alignment"]) == (5, None)
     assert changed["cannot_judge_image_alignment"] is True
     assert (changed["blind_best"], changed["key"], changed["blind_equals_key"]) == ("B", "B", True)
-    assert changed["submitted_at"] == "2026-11-21T13:00:00.000000Z"
+    assert changed["submitted_at"] == "2026-11-21"
     assert changed["reviewer"] == reviewer_pseudonym(rita.pk)
     assert changed["stratum"] == changed["difficulty"]
 

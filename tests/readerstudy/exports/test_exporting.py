@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -23,7 +24,7 @@ from readerstudy.exports.exporting import (
     columns_of,
     export_table,
 )
-from readerstudy.models import ReaderStudy, ReadingSession
+from readerstudy.models import ReaderStudy, Reading, ReadingSession
 from readerstudy.study.permissions import StudyRefused
 from tests.readerstudy.exports.read_study import read_study, void
 from tests.refusals import refuses
@@ -103,6 +104,22 @@ def test_events_sessions_orders_and_voidings(study: ReaderStudy, noon: datetime)
     ]
     [voiding] = lines(study, StudyTable.VOIDINGS, noon)
     assert (voiding["case"], voiding["reason"], voiding["before_unblinding"]) == (1, "two keys are right", True)
+
+
+def test_rows_tell_days_and_no_moment_browser_or_name_of_a_reading(study: ReaderStudy, noon: datetime) -> None:
+    session, reading = ReadingSession.objects.get(), Reading.objects.exclude(opened_at=None)[0]
+    session.device = {"browser": "Mozilla/5.0 (X11)", "window": [1366, 768], "ratio": 1.5}
+    session.save()
+    tables = {table: lines(study, table, noon) for table in StudyTable}
+    assert "Mozilla" not in str(tables)
+    assert not re.search(r"\d\d:\d\d:\d\d", str(tables))
+    assert not any(name in str(tables) for name in Reading.objects.values_list("public_id", flat=True))
+    [row] = [row for row in tables[StudyTable.RESPONSES] if row["case_id"] == reading.case.public_id][:1]
+    assert (row["opened_at"], len(str(row["reading_id"]))) == (noon.date().isoformat(), 16)
+    ids = [row["reading_id"] for row in tables[StudyTable.RESPONSES] if row["reading_id"]]
+    assert len(ids) == len(set(ids))
+    assert {event["reading_id"] for event in tables[StudyTable.EVENTS]} <= set(ids)
+    assert all(abs(int(str(event["received_ms"]))) < 86_400_000 for event in tables[StudyTable.EVENTS])
 
 
 def test_a_sitting_that_begins_during_an_export_has_its_number(
