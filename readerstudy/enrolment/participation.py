@@ -9,7 +9,7 @@ An e-mail that cannot be sent loses nothing: what it says is on a page as well.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -222,14 +222,17 @@ def _store_check(
 
 
 @transaction.atomic
-def declare(enrolment: Enrolment, *, at: datetime) -> None:
-    """ "No other source was used." Twice changes nothing. Refused before the last case."""
+def declare(enrolment: Enrolment, closing: Mapping[str, Any] | None = None, *, at: datetime) -> None:
+    """ "No other source was used", with remarks and the questionnaire. Twice changes nothing.
+
+    Refused before the last case.
+    """
     lock_reader(enrolment)
     if enrolment.finished_at is None:
         raise StudyRefused("not_finished", _("Cases of the main block have no answer yet."))
     if enrolment.declared_at is None:
-        enrolment.declared_at = at
-        enrolment.save(update_fields=["declared_at"])
+        enrolment.declared_at, enrolment.closing = at, dict(closing or {})
+        enrolment.save(update_fields=["declared_at", "closing"])
         record("reader.declared", actor=enrolment.reader, at=at, subject=enrolment)
 
 
@@ -375,7 +378,7 @@ def data_of_reader(person: User) -> Iterator[PersonFile]:
     """
     own = Enrolment.objects.filter(reader=person)
     yield _table("studies.csv", "studies that the person reads in", own, "study__slug", "pseudonym", "facts",
-                 "display", "enrolled_at", "consented_at", "consent_version", "finished_at", "declared_at",
+                 "display", "enrolled_at", "consented_at", "consent_version", "finished_at", "declared_at", "closing",
                  "withdrawn_at")  # fmt: skip
     is_over = When(reading__enrolment__study__state__in=OVER, then=F("option"))
     answers = Response.objects.filter(reading__enrolment__reader=person)

@@ -81,6 +81,8 @@ def _extras(rules: Rules) -> list[str]:
             _("After each answer you rate how likely you are to be right: %(chances)s\N{NO-BREAK SPACE}%%.")
             % {"chances": chances}
         )
+    if rules.questionnaire:
+        sentences.append(_("After the last case you are asked some questions; you need not answer them."))
     if rules.slips:
         sentences.append(
             _(
@@ -122,6 +124,8 @@ def facts_in_words(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
         _("Saw the bank before"): _label(Exposure, facts.get("exposure")),
         _("Where it was seen"): facts.get("exposure_text") or None,
     }
+    closing = facts.get("closing") or {}
+    shown |= {**closing.get("answers", {}), _("Remarks"): closing.get("remarks")}
     return [(name, str(value)) for name, value in shown.items() if value is not None]
 
 

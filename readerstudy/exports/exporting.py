@@ -104,6 +104,7 @@ READER_COLUMNS: tuple[Column, ...] = (
     Column("practised_at", DAY, "Day on which the practice block was done."),
     Column("finished_at", DAY, "Day on which the last case of the main block had its answer."),
     Column("declared_at", DAY, "Day on which the reader declared that no other source was used."),
+    Column("closing", TEXT, "What the reader said after the last case: remarks and the questionnaire, as JSON."),
     Column("source", TEXT, "File that an imported reader came with; empty: read here."),
 )
 _SAID = ("training", "years", "chest_fellowship", "films_per_week", "display", "exposure", "exposure_text")
@@ -195,6 +196,7 @@ def reader_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
             **{name: getattr(enrolment, name) for name in _TIMES},
             "consent_version": enrolment.consent_version,
             "screen": json.dumps(enrolment.display, sort_keys=True) if enrolment.display else "",
+            "closing": json.dumps(enrolment.closing, ensure_ascii=False) if enrolment.closing else "",
             "source": enrolment.source,
         }
         yield [cells[column.name] for column in READER_COLUMNS]

@@ -142,6 +142,15 @@ class RulesForm(DraftForm):
         _("Show readers their own results"),
         _("On their last page, once the study is closed for everybody. The first look unblinds the study."),
     )
+    show_cases = _switch(
+        _("Show readers each case with its key"), _("Beside their own results: what they answered, and the key.")
+    )
+    questionnaire = _text(
+        _("Questions after the last case"),
+        _("One a line, at most 20; the line NASA-TLX asks its six scales from 0 to 100. None must be answered."),
+        most=6000,
+        rows=3,
+    )
     hidden_tools = forms.MultipleChoiceField(
         label=_("Image tools to hide"),
         choices=words(ViewerTool),
@@ -225,7 +234,8 @@ class RulesForm(DraftForm):
 
     parts = (
         (_("Answers"), ("time_limit_s", "shuffle_options", "cannot_tell", "confidence", "slips", "quiet_ms")),
-        (_("Pace"), ("n_ready", "break_every", "may_pause", "practice_pass", "show_results")),
+        (_("Pace"), ("n_ready", "break_every", "may_pause", "practice_pass")),
+        (_("After the last case"), ("questionnaire", "show_results", "show_cases")),
         (_("Image tools and window"), ("hidden_tools", "least_width", "least_height")),
         (
             _("Information for readers"),
@@ -247,7 +257,11 @@ class RulesForm(DraftForm):
         zone = ZoneInfo(study.time_zone)
         deadline = study.deadline_at.astimezone(zone).replace(tzinfo=None) if study.deadline_at else None
         texts = {name: getattr(study, name) for name in ("consent", "instructions", "contact", "time_zone")}
-        lines = {"pairs": text_of(analysis.pairs), "runs": text_of(analysis.runs)}
+        lines = {
+            "questionnaire": "\n".join(self.rules_before.questionnaire),
+            "pairs": text_of(analysis.pairs),
+            "runs": text_of(analysis.runs),
+        }
         initial = {**asdict(self.rules_before), **asdict(analysis), **texts, **lines, "deadline": deadline}
         initial |= _chosen(analysis)
         super().__init__(data, initial=initial)
@@ -283,6 +297,10 @@ class RulesForm(DraftForm):
             return runs_of_text(self.cleaned_data["runs"])
         except DesignRefused as refusal:
             raise forms.ValidationError(str(refusal)) from refusal
+
+    def clean_questionnaire(self) -> tuple[str, ...]:
+        lines = self.cleaned_data["questionnaire"].splitlines()
+        return tuple(line.strip() for line in lines if line.strip())
 
     def clean_quiet_ms(self) -> int:
         return self.cleaned_data["quiet_ms"] or 0

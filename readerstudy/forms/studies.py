@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.utils.translation import gettext
+from django.utils.translation import gettext, override
 from django.utils.translation import gettext_lazy as _
 
 from annotation.forms import PlainForm
@@ -16,6 +17,7 @@ from annotation.models import QuestionBank
 from annotation.templatetags.pages import file_size
 from readerstudy.analysis.kernels.labels import WORDS as SETTING_WORDS
 from readerstudy.design.creating import next_free_name
+from readerstudy.design.kernels.documents import TASK_LOAD
 from readerstudy.enrolment.kernels.steps import (
     MOST_FILMS,
     MOST_YEARS,
@@ -63,6 +65,47 @@ class ShareForm(PlainForm):
         required=False,
         help_text=_("Only coordinators see this. It may stay empty."),
     )
+
+
+TLX = (  # Hart and Staveland 1988: each from 0 to 100, without weights
+    (_("Mental demand"), _("How mentally demanding was it? 0: very low, 100: very high")),
+    (_("Physical demand"), _("How physically demanding was it? 0: very low, 100: very high")),
+    (_("Temporal demand"), _("How hurried was the pace? 0: very low, 100: very high")),
+    (_("Performance"), _("How successful were you? 0: perfect, 100: failure")),
+    (_("Effort"), _("How hard did you have to work? 0: very low, 100: very high")),
+    (_("Frustration"), _("How discouraged, irritated or stressed were you? 0: very low, 100: very high")),
+)
+
+
+class ClosingForm(PlainForm):
+    """What a reader may say after the last case: the questionnaire of the study, and remarks."""
+
+    remarks = forms.CharField(
+        label=_("Remarks on the study"), max_length=5000, required=False, widget=forms.Textarea(attrs={"rows": 3})
+    )
+
+    def __init__(self, questionnaire: Iterable[str], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for line in questionnaire:
+            if line == TASK_LOAD:
+                for label, sentence in TLX:
+                    self._ask(forms.IntegerField(label=label, help_text=sentence, min_value=0, max_value=100))
+            else:
+                self._ask(forms.CharField(label=line, max_length=2000, widget=forms.Textarea(attrs={"rows": 2})))
+        self.fields["remarks"] = self.fields.pop("remarks")  # the last one
+
+    def _ask(self, field: forms.Field) -> None:
+        field.required = False
+        self.fields[f"question_{len(self.fields)}"] = field
+
+    def closing(self) -> dict[str, Any]:
+        """Of a valid form: what was said, each answer beside its question; scales by their English names."""
+        with override("en"):
+            said = {
+                str(self.fields[name].label): value for name, value in self.cleaned_data.items() if name != "remarks"
+            }
+        given = {"answers": {label: value for label, value in said.items() if value not in {"", None}}}
+        return {name: value for name, value in {**given, "remarks": self.cleaned_data["remarks"]}.items() if value}
 
 
 class FreezeForm(PlainForm):

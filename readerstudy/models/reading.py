@@ -58,6 +58,9 @@ class Enrolment(models.Model):
     practised_at = models.DateTimeField(null=True, blank=True)  # the practice block is done, and passed if it must be
     deadline_at = models.DateTimeField(null=True, blank=True)  # extended for this reader; null: that of the study
     finished_at = models.DateTimeField(null=True, blank=True)  # the last case of the main block has its answer
+    closing = models.JSONField(
+        default=dict, db_default={}, blank=True
+    )  # remarks; answers to the questionnaire, in its order
     declared_at = models.DateTimeField(null=True, blank=True)  # "no other source was used"
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     replaced_at = models.DateTimeField(null=True, blank=True)

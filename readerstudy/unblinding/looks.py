@@ -17,10 +17,12 @@ from annotation.audit.recording import record
 from annotation.call_enums import OF_SERVER, BatchState, SentImages
 from annotation.contributions import WithoutImages
 from annotation.discussion.history import Event
-from annotation.enums import HistoryKind
+from annotation.enums import HistoryKind, KeySource, OptionLetter
 from annotation.models import AnswerKey, AuditEvent, ModelCall, Question, QuestionBank, Revision, User
+from annotation.questionbank.answers import note_seen_keys
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
+from readerstudy.design.kernels.documents import read_rules
 from readerstudy.enums import Aid, Block, EntryState, ResponseState, StudyState
 from readerstudy.models import Enrolment, ModelRun, Prediction, ReaderStudy, Response, StudyCase
 from readerstudy.predictions.entries import benchmarked_banks, is_benchmarked
@@ -158,6 +160,41 @@ def tallies(study: ReaderStudy) -> list[ReaderTally]:
 def accuracy_of(enrolment: Enrolment) -> Estimate:
     found = [one.is_right for one in scored_readings(enrolment.study, [enrolment.pk])]
     return share(sum(found), len(found))
+
+
+class OwnCase(Struct, frozen=True):
+    """A case as its reader sees it afterwards; an answer that was not given is empty."""
+
+    position: int
+    stem: str
+    answer: str
+    key: str
+    is_voided: bool
+
+    @property
+    def is_right(self) -> bool:
+        return self.answer == self.key
+
+
+def own_cases(enrolment: Enrolment, *, at: datetime) -> list[OwnCase]:
+    """Those of the main block in their order, where the rules show them; noted as keys that the reader saw."""
+    if enrolment.reader is None or not read_rules(enrolment.study.rules).show_cases:
+        return []
+    key = AnswerKey.objects.filter(pk=OuterRef("reading__case__revision")).values("key")
+    rows = Response.objects.filter(reading__enrolment=enrolment, reading__case__block=Block.MAIN)
+    rows = rows.order_by("is_confirmed", "pk").select_related("reading__case__revision", "reading__case__voiding")
+    final = {row.reading_id: (row, row.truth) for row in rows.annotate(truth=key)}
+    shown = [row.reading.case.revision.question_id for row, _truth in final.values()]
+    questions = Question.objects.filter(pk__in=shown)
+    note_seen_keys(enrolment.reader, questions, source=KeySource.STUDY, subject=enrolment.study, at=at)
+    cases = []
+    for row, truth in final.values():  # of each reading the last one, a confirmed one before others
+        case = row.reading.case
+        options = dict(zip(OptionLetter.values(), case.revision.options, strict=False))
+        is_voided = hasattr(case, "voiding")
+        texts = (case.revision.stem, options.get(row.option, ""), options[truth])
+        cases.append(OwnCase(row.reading.position or 0, *texts, is_voided=is_voided))
+    return sorted(cases, key=lambda one: one.position)
 
 
 def readers_right_on(bank: QuestionBank) -> dict[int, tuple[int, int]]:

@@ -220,7 +220,7 @@ def study_reader(request: AuthenticatedRequest, slug: str, public_id: str) -> Ht
         "study": study,
         "reader": progress,
         "enrolment": enrolment,
-        "about": facts_in_words(enrolment.facts),
+        "about": facts_in_words({**enrolment.facts, "closing": enrolment.closing}),
         "sittings": sittings(enrolment),
         "refused": refused_answers(enrolment),
         "has_left": has_left,

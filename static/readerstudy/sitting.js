@@ -161,7 +161,7 @@ export class Sitting {
 
   /** What comes now: a pause, a break, the next case. Where none of them waits for the reader, all in this frame. */
   async advance() {
-    if (this.advancing) return;
+    if (this.advancing || this.isLeaving) return;
     this.advancing = true;
     Object.assign(this, { current: null, step: "" });
     this.limit.stop();
@@ -204,7 +204,6 @@ export class Sitting {
     const { current: one, clock, answers, saying } = this;
     if (!one) return;
     clock.mark("painted", seen);
-    if (this.isNew) this.keepQuiet();
     if (this.isNew) this.keepQuiet();
     this.isNew = false;
     if (this.screen.takeEarly()) saying.message(this.words.early);
@@ -277,14 +276,35 @@ export class Sitting {
   }
 
   refused(item, status, reply) {
-    if (CLOSED.includes(reply.reason)) {
-      if (!this.outbox.nAnswers) this.leaveFor(this.data.entryUrl); // the server keeps what else this device has
-      return;
-    }
+    if (CLOSED.includes(reply.reason)) return void this.end(reply.reason, item.kind === "commit");
     this.answers.refused(item, reply);
     const isOpening = item.kind === "open" && this.step === "opening";
     if (isOpening) Object.assign(this, { current: null, step: "" });
     (isOpening ? patience(1) : Promise.resolve()).then(() => this.refresh());
+  }
+
+  /** Nothing more is taken: the reader is told why, what counts, and what was not sent in time. Then the entry says more. */
+  async end(reason, isLate = false) {
+    const { words, state, question, step, current } = this;
+    this.nLate = (this.nLate ?? 0) + isLate;
+    if (this.isLeaving) return void this.sayLate();
+    this.isLeaving = true;
+    this.clock.end();
+    this.limit.stop();
+    const chosen = step === "reading" && question.choice ? words.endedChoice.replace("{letter}", question.letterOf(question.choice)) : "";
+    const stored = current?.block === "practice" ? "" : words.endedStored.replace("{n}", state.done).replace("{all}", state.n);
+    const left = this.covers.show("ended", { why: words[reason], stored, chosen });
+    this.sayLate();
+    await left;
+    this.leaveFor(this.data.entryUrl);
+  }
+
+  /** Of the answers that this device still had: how many the server refused since, and how many wait. */
+  sayLate() {
+    const { words, outbox, nLate } = this;
+    const late = nLate ? words.endedLate.replace("{n}", nLate) : "";
+    const waiting = outbox.nAnswers ? words.unsent.replace("{n}", outbox.nAnswers) : "";
+    if (this.covers.name === "ended") this.covers.fill({ late: [late, waiting].filter(Boolean).join(" ") });
   }
 
   /** The clock's own requests go out only when nothing waits in the outbox: a case is opened before its events come. */
@@ -295,6 +315,7 @@ export class Sitting {
     const answer = await request(url, body, options);
     if (answer.status !== 409) return answer;
     const { reason } = await answer.json().catch(() => ({}));
+    if (CLOSED.includes(reason)) this.end(reason);
     if (reason !== "not_the_writer") return answer;
     this.join();
     return { status: 503 };

@@ -257,8 +257,10 @@ LEAST_READY, MOST_READY = 2, 10
 GRACE_MS = 2_000  # over the limit, on the client's monotonic clock
 QUIET_MS, MOST_QUIET_MS = 300, 1_000  # what new studies have, and the most
 LATER = frozenset(
-    {"reader_names", "quiet_ms"}
+    {"reader_names", "quiet_ms", "questionnaire", "show_cases"}
 )  # left out at their default, so that older plans keep their text and their hash
+MOST_QUESTIONS, LONGEST_QUESTION = 20, 300  # of the questionnaire after the last case
+TASK_LOAD = "NASA-TLX"  # this line of a questionnaire asks the six scales, unweighted
 TOOLS = _("The hidden tools are a list of names.")
 
 
@@ -284,10 +286,14 @@ class Rules(Document, frozen=True, kw_only=True):
     least_width: Annotated[int, Meta(ge=LEAST_WINDOW[0], le=MOST_WINDOW[0])] | None = None  # of the window, CSS pixels
     least_height: Annotated[int, Meta(ge=LEAST_WINDOW[1], le=MOST_WINDOW[1])] | None = None
     quiet_ms: Annotated[int, Meta(ge=0, le=MOST_QUIET_MS)] = 0  # keys choose nothing so long after a case appears
+    questionnaire: Annotated[
+        tuple[Annotated[str, Meta(min_length=1, max_length=LONGEST_QUESTION)], ...], Meta(max_length=MOST_QUESTIONS)
+    ] = ()
+    show_cases: bool = False  # own answer and key of each case, beside the own results
     reader_names: bool = False  # coordinators read names on results pages and in figures, else pseudonyms
 
     def as_json(self) -> dict[str, Any]:
-        values = {**asdict(self), "hidden_tools": list(self.hidden_tools)}
+        values = {**asdict(self), "hidden_tools": list(self.hidden_tools), "questionnaire": list(self.questionnaire)}
         return {name: value for name, value in values.items() if name not in LATER or value}
 
     @property

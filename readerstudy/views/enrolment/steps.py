@@ -34,8 +34,9 @@ from readerstudy.enrolment.participation import (
 )
 from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, status_of, studies_of
 from readerstudy.enrolment.rules_in_words import rules_in_words
-from readerstudy.forms.studies import DisplayForm, FactsForm
+from readerstudy.forms.studies import ClosingForm, DisplayForm, FactsForm
 from readerstudy.study.permissions import HAS_LEFT, StudyRefused
+from readerstudy.unblinding.looks import own_cases
 
 # Where each step is done; the others have no page of their own.
 PAGES = {
@@ -268,20 +269,24 @@ def reading_done(request: AuthenticatedRequest, reader_status: ReaderStatus) -> 
     """The declaration, then thanks, and own results where the study shows them."""
     if reader_status.step not in {Step.DECLARATION, Step.DONE}:
         return _to_entry(reader_status)
-    problem = ""
-    if request.method == "POST":
+    problem, rules = "", participation.rules_of(reader_status.enrolment.study)
+    form = ClosingForm(rules.questionnaire, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
         if request.POST.get("declared") == "yes":
-            participation.declare(reader_status.enrolment, at=timezone.now())
+            participation.declare(reader_status.enrolment, form.closing(), at=timezone.now())
             return redirect("reading-done", reader_status.enrolment.study.slug)
         problem = _("Tick the box to declare this. If you used another source, write to the contact below instead.")
-    results = None
+    results, cases = None, []
     if reader_status.step is Step.DONE and may_see_results(reader_status.enrolment):
         results = see_own_results(reader_status.enrolment, at=timezone.now())
+        cases = own_cases(reader_status.enrolment, at=timezone.now())
     return reader_page(
         request,
         "done",
         reader_status,
         problem=problem,
         results=results,
-        rules=participation.rules_of(reader_status.enrolment.study),
+        cases=cases,
+        form=form,
+        rules=rules,
     )

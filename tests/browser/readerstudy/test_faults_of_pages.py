@@ -227,7 +227,7 @@ def test_study_edited_while_open(device: Device, reads: MakeStudy, cora: User) -
     assert Voiding.objects.count() == 1
     close_study(study, actor=cora, at=timezone.now(), confirmed_open=1)
     device.press("2")
-    device.page.wait_for_url("**/read/trial/")
+    device.is_covered("ended")
     assert answers_of(enrolment) == ["A"]
 
 

@@ -72,3 +72,41 @@ def test_what_the_device_holds_is_sent_when_the_study_has_closed(device: Device,
     assert answers_of(enrolment) == []
     if folder := os.environ.get("REXVQA_SCREENSHOTS"):
         device.page.screenshot(path=Path(folder) / "answers-after-the-end.png")
+
+
+def test_a_reader_is_told_at_a_case_that_the_study_has_closed(device: Device, reads: MakeStudy, cora: User) -> None:
+    """Once the page said "saved" while the server refused what its clock told, 29 times."""
+    enrolment = reads()
+    device.page.clock.install()
+    device.enter(enrolment)
+    device.page.clock.run_for(1_000)
+    device.sees(1)
+    device.answers("2", then=2)
+    device.says("saved")
+    device.press("3")
+    device.says("saved")
+    close_study(enrolment.study, actor=cora, at=timezone.now(), confirmed_open=1)
+    device.page.clock.run_for(20_000)
+    device.is_covered("ended")
+    ended = device.page.locator("[data-cover=ended]")
+    expect(ended).to_contain_text("The study has closed")
+    expect(ended).to_contain_text("1 of 4 answers are stored and count.")
+    expect(ended).to_contain_text("C was chosen for this case but not submitted")
+    device.press("Enter")  # meant for the case
+    device.is_covered("ended")
+    device.press("Tab", "Enter")
+    expect(device.page).to_have_url(f"/read/{enrolment.study.slug}/")
+
+
+def test_an_answer_that_comes_after_closing_is_said_to_be_late(device: Device, reads: MakeStudy, cora: User) -> None:
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("2")
+    device.says("saved")
+    close_study(enrolment.study, actor=cora, at=timezone.now(), confirmed_open=1)
+    device.commits()
+    device.is_covered("ended")
+    ended = device.page.locator("[data-cover=ended]")
+    expect(ended).to_contain_text("0 of 4 answers are stored and count.")
+    expect(ended).to_contain_text("Answers sent after the end: 1.")

@@ -11,9 +11,10 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
-from annotation.models import User
+from annotation.models import SeenKey, User
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.enrolment.participation import consent_sha256, corners_now
+from readerstudy.enrolment.rules_in_words import facts_in_words
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
 from tests.emails import delivered
@@ -293,3 +294,37 @@ def test_the_pages_take_few_queries(
         enrol(make_study(name), new.reader)  # type: ignore[arg-type]
     with django_assert_max_num_queries(7):
         reader.get("/read/")
+
+
+def test_after_the_last_case_remarks_and_the_questionnaire_are_kept(reader: Client, rita: User) -> None:
+    study = make_study(n_cases=1, rules=Rules(questionnaire=("NASA-TLX", "Which tool was missing?")))
+    enrol(study, rita)
+    Enrolment.objects.update(finished_at=timezone.now())
+    page = reader.get("/read/trial/done/").content.decode()
+    assert [
+        words for words in ("Mental demand", "Frustration", "Which tool was missing?", "Remarks") if words not in page
+    ] == []
+    sent = {"declared": "yes", "question_1": "55", "question_7": "A ruler.", "remarks": "Case 3 was dark."}
+    assert reader.post("/read/trial/done/", {**sent, "question_2": "101"}).status_code == 422
+    reader.post("/read/trial/done/", sent)
+    enrolment = Enrolment.objects.get()
+    answers = {"Mental demand": 55, "Which tool was missing?": "A ruler."}
+    assert enrolment.closing == {"answers": answers, "remarks": "Case 3 was dark."}
+    assert dict(facts_in_words({"closing": enrolment.closing})) == {
+        **{name: str(value) for name, value in answers.items()},
+        "Remarks": "Case 3 was dark.",
+    }
+
+
+@pytest.mark.parametrize("shows", [True, False])
+def test_a_study_may_show_each_case_with_its_key(reader: Client, rita: User, shows: bool) -> None:
+    study = make_study(n_cases=2, rules=Rules(show_results=True, show_cases=shows), state=StudyState.CLOSED)
+    enrolment = enrol(study, rita)
+    for place, option in zip(places_of(enrolment), "BC", strict=True):
+        read(place, {"option": option})
+    Enrolment.objects.update(finished_at=timezone.now())
+    assert "Your cases" not in reader.get("/read/trial/done/").content.decode()  # before the declaration
+    Enrolment.objects.update(declared_at=timezone.now())
+    page = reader.get("/read/trial/done/").content.decode()
+    assert ("Your cases" in page, page.count(">correct<"), page.count(">incorrect<")) == (shows, shows, shows)
+    assert SeenKey.objects.filter(person=rita).count() == 2 * shows
