@@ -62,8 +62,14 @@ def run(path: Path) -> dict[str, float]:
     from readerstudy.leaderboard.edition_scoring import computed, score_edition
     from readerstudy.leaderboard.public_board import publish
     from readerstudy.leaderboard.submissions import check_file
-    from tests.readerstudy.leaderboard.made import answer_file, keys_of, make_benchmark, make_submission, make_team
-    from tests.readerstudy.leaderboard.published import after
+    from tests.readerstudy.leaderboard.made import (
+        after,
+        answer_file,
+        keys_of,
+        make_benchmark,
+        make_submission,
+        make_team,
+    )
 
     call_command("migrate", verbosity=0)
     import_questions(locate(path), bank_name="Benchmark", actor=None, clock=timezone.now)

@@ -64,15 +64,13 @@ from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say
 from tests.annotation.validators.validated import begun, judged
-from tests.browser.pages.boards import send_to_board
 from tests.browser.pages.endpoints import probe_endpoints
 from tests.browser.pages.factors import equip
 from tests.browser.pages.feedback import judge_prompts
-from tests.browser.pages.leaderboards import hold_leaderboards
+from tests.browser.pages.leaderboards import hold_board, hold_leaderboards, send_to_board
 from tests.browser.pages.model_runs import run_models
 from tests.browser.pages.models import enter_models
 from tests.browser.pages.place import Place, cast
-from tests.browser.pages.published_board import hold_board
 from tests.browser.pages.readers import seat_readers
 from tests.browser.pages.sending import permit, write_prompts
 from tests.browser.pages.similar import compare

@@ -15,7 +15,7 @@ from readerstudy.models import Submission, Team
 from tests.browser.pages.inspection import axe_problems, source_problems
 from tests.browser.pages.place import LONG
 from tests.conftest import make_person
-from tests.readerstudy.leaderboard.published import make_published
+from tests.readerstudy.leaderboard.made import make_published
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db]
 AT = datetime(2026, 6, 3, 12, tzinfo=UTC)

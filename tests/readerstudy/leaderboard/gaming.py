@@ -20,36 +20,32 @@ from wsgiref.util import setup_testing_defaults
 
 import numpy as np
 from django.conf import settings
-from django.core.files.uploadedfile import SimpleUploadedFile
 from msgspec import Struct
 
 from annotation.enums import JobState, Role, Task
 from annotation.jobs.running import run as run_job
 from annotation.models import AnswerKey, Job, QuestionBank, Revision
-from annotation.models.people import TokenScope
 from readerstudy.leaderboard.kernels.release_rule import editions_telling
 from readerstudy.models import Benchmark
 from rexvqa_site.boards import Boards
-from tests.annotation.api.asking import Program, program_of, send_json
+from tests.annotation.api.asking import Program, send_json
 from tests.conftest import make_person
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.leaderboard.attacks import CHANCE, Ask, Cells, File, Told
 from tests.readerstudy.leaderboard.gains import best_options
-from tests.readerstudy.leaderboard.made import answer_file, make_benchmark, make_team, statement_answers
+from tests.readerstudy.leaderboard.made import (
+    Clock,
+    answer_file,
+    make_benchmark,
+    make_team,
+    program_of_team,
+    send_file,
+    statement_answers,
+)
 
 LETTERS = "ABCD"
 ROOT = "leaderboards/private-test/"
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d(?![\w.])")
-
-
-class Clock:
-    """The time that the site reads."""
-
-    def __init__(self) -> None:
-        self.at = datetime(2026, 5, 1, 12, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.at
 
 
 def bank_of(n: int, rng: np.random.Generator) -> tuple[QuestionBank, File]:
@@ -115,10 +111,7 @@ class Cheats:
         self.benchmark: Benchmark = make_benchmark(bank, n_editions=n_editions)
         self.cora, self.omar = (make_person(name, Role.COORDINATOR) for name in ("cora", "omar"))
         self.teams = [make_team(self.benchmark, f"Team {place}") for place in range(n_teams)]
-        self.programs = [
-            program_of(team.members.get().user, Role.MODEL_SUBMITTER, TokenScope.TEAM, team.public_id)
-            for team in self.teams
-        ]
+        self.programs = [program_of_team(team) for team in self.teams]
         for program in self.programs:
             assert program.post(f"{ROOT}statements/", {"answers": statement_answers()}).status_code == 201
         self.answered: list[Answered] = []
@@ -145,9 +138,7 @@ class Cheats:
 
     def named(self, program: Program, file: File) -> str:
         sent = answer_file(self.benchmark, "".join(LETTERS[one] for one in file))
-        headers = {"authorization": f"Bearer {program.token}"}
-        upload = {"file": SimpleUploadedFile("a.jsonl", sent)}
-        answer = program.client.post(f"/api/v1/{ROOT}submissions/", upload, headers=headers)
+        answer = send_file(program, sent)
         assert answer.status_code == 202, answer.content
         begun = time.perf_counter()
         self.work()
@@ -198,11 +189,11 @@ def _words(svg: str) -> str:
 
 def read_board(path: str = "/board/private-test/") -> dict[str, bytes]:
     """Everything that is led to from the first page, and what stands beside it, by name, as the site gives it out."""
-    site = Boards(_nothing, Path(settings.HOME) / "boards")
+    site = Boards(behind, Path(settings.HOME) / "boards")
     wanted = [path, *(f"{path}{name}" for name in ("board.csv", "board.json", "board.schema.json", "CITATION.cff"))]
     found: dict[str, bytes] = {}
     for address in wanted:  # which grows
-        status, body = asked(site, address)
+        status, _headers, body = asked(site, address)
         if status != 200:
             continue
         found[address.removeprefix(path) or "index.html"] = body
@@ -213,17 +204,18 @@ def read_board(path: str = "/board/private-test/") -> dict[str, bytes]:
     return found
 
 
-def asked(site: Boards, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
+def asked(site: Boards, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
     environ: dict[str, Any] = {"PATH_INFO": path, "REQUEST_METHOD": method, **headers}
     setup_testing_defaults(environ)
-    status: list[str] = []
-    body = b"".join(site(environ, lambda said, _fields: status.append(said)))
-    return int(status[0].split()[0]), body
+    found: list[Any] = []
+    body = b"".join(site(environ, lambda status, fields: found.extend((status, fields))))
+    return int(found[0].split()[0]), {name.title(): value for name, value in found[1]}, body
 
 
-def _nothing(_environ: Any, start_response: Any) -> Iterable[bytes]:
+def behind(_environ: Any, start_response: Any) -> Iterable[bytes]:
+    """The program, which has no such page."""
     start_response("404 Not Found", [])
-    return [b""]
+    return [b"program"]
 
 
 # --- further attacks ------------------------------------------------------------------------------

@@ -1,17 +1,29 @@
-"""Benchmarks, teams and submissions as rows, for tests that are about something else than how they came about."""
+"""Benchmarks in their states, as rows: drafts, frozen ones with teams and submissions, published ones; and who asks.
+
+For tests that are about something else than how they came about.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
-from annotation.enums import Role
-from annotation.models import AnswerKey, QuestionBank, Revision, User
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from annotation.call_enums import SentImages
+from annotation.enums import FindingPlace, ImageState, Role
+from annotation.models import AnswerKey, BankImport, Finding, Image, QuestionBank, Revision, User
 from annotation.models.fields import public_id
+from annotation.models.people import TokenScope
+from annotation.quality.kernels.rules import PUBLIC_TWIN
 from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.enums import BenchmarkState, TeamState
-from readerstudy.leaderboard.benchmarks import _protocol
+from readerstudy.leaderboard.benchmarks import BenchmarkWanted, _protocol, create_benchmark
+from readerstudy.leaderboard.edition_scoring import score_edition
 from readerstudy.leaderboard.kernels.statement import CHOICE, FORM, QUESTIONS
 from readerstudy.models import (
     Benchmark,
@@ -19,16 +31,83 @@ from readerstudy.models import (
     BenchmarkVersion,
     Edition,
     EditionEntry,
+    EditionResult,
+    ModelRun,
     Statement,
     Submission,
     Team,
     TeamMember,
 )
+from readerstudy.predictions.listing import Target
+from tests.annotation.api.asking import Program, program_of
+from tests.annotation.review.cases import images_are_there
 from tests.conftest import make_person
-from tests.readerstudy.design.made import make_questions
+from tests.readerstudy.design.made import make_questions, revision_of
+from tests.readerstudy.model_runs.made import answer, make_prompt, name_endpoints, planned
+from tests.readerstudy.predictions.made import keyed_bank
 
 FROZEN_AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FIRST_EDITION = date(2026, 6, 1)
+AT = datetime(2026, 5, 1, 12, tzinfo=UTC)  # while teams send, before the first edition
+NOW = datetime(2026, 12, 1, 9, tzinfo=UTC)  # while drafts are made
+DATES = (date(2027, 3, 1), date(2027, 9, 1))
+SHARES = {"Team One": 10, "Team Two": 3, "Team Three": 2}  # wrong is every so manieth answer
+
+
+# --- drafts ---------------------------------------------------------------------------------------
+def wanted(bank: QuestionBank, **fields: object) -> BenchmarkWanted:
+    named = {"name": "Private test", "bank": bank, "contact": "board@example.org", "editions": DATES}
+    return BenchmarkWanted(**{**named, **fields})  # type: ignore[arg-type]
+
+
+def make_whole(n: int = 8, **fields: Any) -> QuestionBank:
+    """Questions with all of their images, of which no pixels are stored."""
+    bank = make_questions(n, pixels=False, **fields)
+    Image.objects.filter(exam__bank=bank).update(state=ImageState.AVAILABLE)
+    return bank
+
+
+def make_draft(bank: QuestionBank | None = None, **fields: object) -> Benchmark:
+    bank = bank or make_whole()
+    return create_benchmark(wanted(bank, **fields), actor=None, at=NOW)
+
+
+def make_public(bank: QuestionBank, *numbers: int, at: datetime = NOW) -> QuestionBank:
+    """A public bank with which ``bank`` was compared: these of its questions nearly stand there."""
+    public = make_questions(2, name="Public", pixels=False)
+    QuestionBank.objects.filter(pk=public.pk).update(is_public=True)
+    BankImport.objects.filter(bank__in=(bank, public)).update(finished_at=NOW - timedelta(days=2))
+    find_twins(bank, numbers, other=revision_of(public, 1), at=at)
+    return public
+
+
+def find_twins(
+    bank: QuestionBank,
+    numbers: Sequence[int],
+    *,
+    other: Revision,
+    detail: str = "like question 1 of Public",
+    at: datetime,
+) -> None:
+    """These of its questions nearly stand in a public bank, with which it was compared."""
+    Finding.objects.bulk_create(
+        Finding(
+            bank=bank,
+            revision=revision_of(bank, number),
+            rule=PUBLIC_TWIN,
+            rule_version=1,
+            place=FindingPlace.QUESTION,
+            detail=detail,
+            other=other,
+            found_at=at,
+        )
+        for number in numbers
+    )
+    bank.twins_sought_at = at
+    bank.save(update_fields=["twins_sought_at"])
+
+
+# --- frozen ---------------------------------------------------------------------------------------
 
 
 def make_benchmark(bank: QuestionBank | None = None, *, n: int = 12, n_editions: int = 2) -> Benchmark:
@@ -137,3 +216,91 @@ def answer_file(benchmark: Benchmark, answers: str) -> bytes:
     """A file of these letters in the order of the newest version; none for a question at "-"."""
     pairs = zip(names_of(benchmark), answers, strict=True)
     return "".join(f'{{"id": "{name}", "pred_answer": "{one}"}}\n' for name, one in pairs if one != "-").encode()
+
+
+def make_named(n: int, *, n_editions: int = 1, shares: Mapping[str, int] = SHARES) -> Benchmark:
+    """Each of these teams named a submission for its first edition."""
+    benchmark = make_benchmark(n=n, n_editions=n_editions)
+    edition, keys = benchmark.editions.get(number=1), keys_of(benchmark)
+    for name, every in shares.items():
+        make_submission(make_team(benchmark, name), wrong_at(keys, range(0, n, every)), edition=edition)
+    return benchmark
+
+
+def run_for_team(settings: Settings, n: int) -> tuple[ModelRun, Team]:
+    """A model that was asked on this site, right everywhere, and is not ended; and the team it is for."""
+    name_endpoints(settings)
+    make_prompt(images=SentImages.ALL)
+    bank = keyed_bank(n)
+    images_are_there(bank)
+    team, run = make_team(make_benchmark(bank)), planned(Target(bank))
+    answer(run)
+    return run, team
+
+
+# --- published ------------------------------------------------------------------------------------
+def after(edition: Edition) -> datetime:
+    return datetime.combine(edition.due_on + timedelta(days=1), time(12), UTC)
+
+
+def scored(edition: Edition) -> EditionResult:
+    """Confirmed and scored the day after its date."""
+    edition.proposed_at = edition.confirmed_at = after(edition)
+    edition.save()
+    version = edition.benchmark.versions.order_by("-number")[0]
+    return score_edition(edition, version, actor=None, at=after(edition))
+
+
+def name_again(edition: Edition, submissions: Sequence[Submission]) -> None:
+    for one in submissions:
+        one.entries.create(edition=edition, team=one.team, named_at=FROZEN_AT)
+
+
+def make_published(n: int = 320, *, n_editions: int = 1, shares: Mapping[str, int] = SHARES) -> Benchmark:
+    """Its first edition is published."""
+    benchmark = make_named(n, n_editions=n_editions, shares=shares)
+    scored(benchmark.editions.get(number=1))
+    return benchmark
+
+
+# --- who asks -------------------------------------------------------------------------------------
+class Clock:
+    """The time that the site reads."""
+
+    def __init__(self) -> None:
+        self.at = AT
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+def program_of_team(team: Team) -> Program:
+    """With a token of its first member."""
+    person = team.members.select_related("user").order_by("pk")[0].user
+    return program_of(person, Role.MODEL_SUBMITTER, TokenScope.TEAM, team.public_id)
+
+
+def browser_of(person: User) -> Client:
+    browser = Client()
+    browser.force_login(person)
+    return browser
+
+
+def send_file(program: Program, content: bytes, **more: str) -> Any:
+    """The answers of a team, by its program."""
+    headers = {"authorization": f"Bearer {program.token}"}
+    sent = {"file": SimpleUploadedFile("a.jsonl", content), **more}
+    return program.client.post("/api/v1/leaderboards/private-test/submissions/", sent, headers=headers)
+
+
+def read(person: User, address: str, status: int = 200) -> str:
+    """The page in one line."""
+    answer = browser_of(person).get(address)
+    assert answer.status_code == status, answer.content.decode()[:500]
+    return " ".join(answer.content.decode().split())
+
+
+def post(person: User, address: str, **data: Any) -> tuple[int, str]:
+    """The status, and in one line what is read afterwards."""
+    answer = browser_of(person).post(address, data, follow=True)
+    return answer.status_code, " ".join(answer.content.decode().split())

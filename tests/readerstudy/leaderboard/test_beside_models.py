@@ -17,8 +17,7 @@ from readerstudy.models import Benchmark, EditionResult, ReaderStudy, Reading, R
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import make_bank
 from tests.conftest import make_person
-from tests.readerstudy.leaderboard.made import keys_of, make_benchmark, make_submission, make_team
-from tests.readerstudy.leaderboard.published import after, scored
+from tests.readerstudy.leaderboard.made import after, keys_of, make_benchmark, make_submission, make_team, scored
 from tests.readerstudy.model_runs.made import answer, end, name_endpoints, planned
 from tests.readerstudy.studies import enrol, make_study
 

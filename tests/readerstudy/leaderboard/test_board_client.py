@@ -10,17 +10,19 @@ from typing import Any
 import pytest
 from board_client import Board
 from django.utils import timezone
-from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.enums import Role
 from annotation.jobs import queueing
 from annotation.jobs.running import run
-from annotation.models.people import TokenScope
-from annotation.people.tokens import TokenPlace, make_token
 from readerstudy.models import EditionEntry, Team
 from tests.browser.server import served_in_one_piece, wait_until_left
-from tests.readerstudy.leaderboard.made import answer_file, make_benchmark, make_team, statement_answers
+from tests.readerstudy.leaderboard.made import (
+    answer_file,
+    make_benchmark,
+    make_team,
+    program_of_team,
+    statement_answers,
+)
 
 N = 12
 
@@ -39,9 +41,8 @@ def _leaves(_in_one_piece: None, live_server: LiveServer, transactional_db: None
 
 
 @pytest.fixture
-def team(transactional_db: None, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Team:
+def team(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Team:
     """A job is done before the request that asked for it ends."""
-    settings.HOME = tmp_path
     monkeypatch.setattr(queueing, "nudge", lambda job: run(job, clock=timezone.now))
     made = make_team(make_benchmark(n=N))
     made.benchmark.editions.update(due_on="2999-01-01")
@@ -50,10 +51,7 @@ def team(transactional_db: None, tmp_path: Path, settings: Settings, monkeypatch
 
 @pytest.fixture
 def board(live_server: LiveServer, team: Team, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
-    person = team.members.get().user
-    place = TokenPlace(TokenScope.TEAM, team.pk, team.name, team.public_id, frozenset({Role.MODEL_SUBMITTER}))
-    token = make_token(person, "test", role=Role.MODEL_SUBMITTER, place=place, days=1, actor=None, at=timezone.now())
-    made = Board(live_server.url, team.benchmark.slug, token.text)
+    made = Board(live_server.url, team.benchmark.slug, program_of_team(team).token)
     yield made
     made.session.close()
 

@@ -4,29 +4,85 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
 from annotation.statistics.kernels.ranking import rank_bands, ranked_pairs
+from readerstudy.comparison.kernels.bank_comparison import BankArrays, Entrant
 from readerstudy.leaderboard.benchmarks import SCORING
 from readerstudy.leaderboard.kernels.board import (
     RULE,
+    Board,
+    Options,
     ReadStudy,
     numbers_of,
     options_from,
     score_board,
 )
 from readerstudy.leaderboard.kernels.release_rule import ToldCell
-from tests.readerstudy.leaderboard.boards import answered, board_of
 
 TASKS = ("presence", "negation", "differential", "location", "geometric")
 
 
-def _key(n: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.int8]]:
+def board_of(
+    option: NDArray[np.int8],
+    key: NDArray[np.int8],
+    *,
+    cells: Sequence[ToldCell] | None = None,
+    cluster: NDArray[np.int32] | None = None,
+    edition: int = 1,
+    n_editions: int = 1,
+    without_images: Mapping[str, Options] | None = None,
+    studies: Sequence[ReadStudy] = (),
+    **about: Any,
+) -> Board:
+    """Tasks take turns; the entrants are called m0, m1, ..."""
+    n = len(key)
+    arrays = BankArrays(
+        bank="Bank",
+        slug="bank",
+        simulated=True,
+        cluster_level="patient",
+        n_without_key=0,
+        entrants=tuple(Entrant(f"m{row}", {"answers_sha256": f"{row}", **about}) for row in range(len(option))),
+        key=key,
+        task=(np.arange(n) % 5).astype(np.int8),
+        category=("Heart",) * n,
+        cluster=np.arange(n, dtype=np.int32) if cluster is None else cluster,
+        option=option,
+    )
+    told = cells if cells is not None else (ToldCell("all", "All questions", n, tuple(range(1, n_editions + 1))),)
+    return Board(
+        arrays=arrays,
+        difficulty=("easy",) * n,
+        cells=tuple(told),
+        edition=edition,
+        n_editions=n_editions,
+        without_images=without_images or {},
+        studies=tuple(studies),
+    )
+
+
+def answered(key: NDArray[np.int8], shares: Sequence[float], rng: np.random.Generator) -> NDArray[np.int8]:
+    """Of each share one row of answers that are right so often in the long run; the others are the next letter."""
+    right = rng.random((len(shares), len(key))) < np.array(shares)[:, None]
+    return np.where(right, key, (key + 1) % 4).astype(np.int8)
+
+
+def _key(n: int, rng: np.random.Generator) -> NDArray[np.int8]:
     return rng.integers(4, size=n).astype(np.int8)
+
+
+def scored(shares: Sequence[float], n: int, **about: Any) -> dict[str, Any]:
+    """A board whose models are right so often in the long run."""
+    rng = np.random.default_rng(5)
+    key = _key(n, rng)
+    return score_board(board_of(answered(key, shares, rng), key, **about))
 
 
 def test_letters_become_options() -> None:
@@ -60,15 +116,12 @@ def test_pairs_are_those_of_statsmodels() -> None:
 
 
 def test_a_cell_that_is_not_told_is_nowhere_in_the_result() -> None:
-    rng = np.random.default_rng(5)
-    key = _key(500, rng)
     cells = [ToldCell("all", "All", 500, (1, 2)), *(ToldCell(f"task:{one}", one, 100, (2,)) for one in TASKS)]
-    result = score_board(board_of(answered(key, [0.5, 0.8], rng), key, cells=cells, edition=1, n_editions=2))
+    result, last = (scored([0.5, 0.8], 500, cells=cells, edition=edition, n_editions=2) for edition in (1, 2))
     assert [one["next"] for one in result["cells"]] == [2, 2, 2, 2, 2, 2]
     for entry in result["entries"]:
         assert [name for name, one in entry["numbers"].items() if one] == ["all"]
         assert entry["task_mean"] is None
-    last = score_board(board_of(answered(key, [0.5, 0.8], rng), key, cells=cells, edition=2, n_editions=2))
     assert all(entry["numbers"]["task:presence"]["n"] == 100 for entry in last["entries"])
     assert all(entry["task_mean"]["value"] for entry in last["entries"])
 
@@ -88,28 +141,22 @@ def test_without_all_questions_nothing_depends_on_the_keys() -> None:
 
 
 def test_a_cell_below_thirty_is_never_told_whatever_the_plan_says() -> None:
-    rng = np.random.default_rng(8)
-    key = _key(300, rng)
     cells = [ToldCell("all", "All", 300, (1,)), ToldCell("category:Heart", "Heart", 29, (1,))]
-    result = score_board(board_of(answered(key, [0.5], rng), key, cells=cells))
+    result = scored([0.5], 300, cells=cells)
     assert result["entries"][0]["numbers"]["category:Heart"] is None
     assert not result["cells"][1]["is_told"]
 
 
 def test_the_mean_of_tasks_needs_every_task() -> None:
-    rng = np.random.default_rng(14)
-    key = _key(300, rng)
     cells = [ToldCell("all", "All", 300, (1,)), *(ToldCell(f"task:{one}", one, 60, (1,)) for one in TASKS[:4])]
-    result = score_board(board_of(answered(key, [0.5], rng), key, cells=cells))
+    result = scored([0.5], 300, cells=cells)
     assert not result["is_task_mean_told"]
     assert result["entries"][0]["task_mean"] is None
 
 
 def test_every_number_has_one_decimal_and_limits_are_rounded_outwards() -> None:
-    rng = np.random.default_rng(9)
-    key = _key(1009, rng)
-    cluster = rng.integers(0, 300, 1009).astype(np.int32)
-    result = score_board(board_of(answered(key, [0.5, 0.7, 0.71], rng), key, cluster=cluster))
+    cluster = np.random.default_rng(9).integers(0, 300, 1009).astype(np.int32)
+    result = scored([0.5, 0.7, 0.71], 1009, cluster=cluster)
     assert not re.search(r"\d\.\d\d", json.dumps(result))
     assert result["is_by_cluster"]
     assert result["n_clusters"] == len(set(cluster.tolist()))
@@ -125,9 +172,7 @@ def test_models_with_the_same_rounded_accuracy_come_by_their_ids() -> None:
 
 
 def test_the_difference_is_to_the_lowest_model_that_is_better() -> None:
-    rng = np.random.default_rng(10)
-    key = _key(3000, rng)
-    result = score_board(board_of(answered(key, [0.5, 0.9, 0.7, 0.7], rng), key))
+    result = scored([0.5, 0.9, 0.7, 0.7], 3000)
     first, *_others, last = result["entries"]
     assert (first["entry"], first["band"], first["above"]) == ("m1", [1, 1], None)
     assert (last["entry"], last["band"]) == ("m0", [4, 4])
@@ -167,10 +212,7 @@ def test_the_same_model_without_images_and_the_commonest_letter() -> None:
 
 
 def test_the_ledger_has_a_row_for_every_number() -> None:
-    rng = np.random.default_rng(13)
-    key = _key(600, rng)
-    result = score_board(board_of(answered(key, [0.5, 0.9], rng), key))
-    rows = list(numbers_of(result))
+    rows = list(numbers_of(scored([0.5, 0.9], 600)))
     assert [(one.entry, one.what) for one in rows] == [
         ("", "commonest"),
         *(("m1", what) for what in ("n_failed", "n_missing", "all", "band")),

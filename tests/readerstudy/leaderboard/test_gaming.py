@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
 from msgspec import Struct
 
 from annotation.models import QuestionBank
@@ -31,7 +30,6 @@ from tests.readerstudy.leaderboard.attacks import ATTACKS, CHANCE, Attack, File,
 from tests.readerstudy.leaderboard.gaming import (
     AIMED,
     Cheats,
-    Clock,
     Offline,
     bank_of,
     by_answers,
@@ -42,7 +40,7 @@ from tests.readerstudy.leaderboard.gaming import (
     telling,
     with_versions,
 )
-from tests.readerstudy.leaderboard.made import answer_file, make_benchmark
+from tests.readerstudy.leaderboard.made import Clock, answer_file, make_benchmark
 from tests.readerstudy.leaderboard.test_versions import revised
 
 pytestmark = [pytest.mark.check, pytest.mark.django_db]
@@ -52,14 +50,6 @@ AT_41_007 = ("random votes", "block probing")  # over HTTP; the others on simula
 N_EDITIONS = 3
 RUNS = {300: 2_000, 2_000: 1_000, 41_007: 300}
 CONTROL = 30.0  # points that exact scores give away
-
-
-@pytest.fixture
-def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    monkeypatch.setattr(settings, "HOME", tmp_path)
-    made = Clock()
-    monkeypatch.setattr(timezone, "now", made)
-    return made
 
 
 # --- over HTTP ------------------------------------------------------------------------------------

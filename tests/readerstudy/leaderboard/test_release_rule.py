@@ -1,3 +1,5 @@
+"""Which numbers are told in which edition, the table that says so, and attacks that learn from what is told."""
+
 from __future__ import annotations
 
 from itertools import pairwise
@@ -17,7 +19,8 @@ from readerstudy.leaderboard.kernels.release_rule import (
     most_gain,
     shown_in,
 )
-from tests.readerstudy.leaderboard.gains import best_options, simulated_gain
+from tests.readerstudy.leaderboard.attacks import ATTACKS, exact_scores, gain_of
+from tests.readerstudy.leaderboard.gains import OPTIONS, best_options, simulated_gain
 
 
 def test_a_hundred_guessed_files_gain_ten_points_on_a_thousand_questions() -> None:
@@ -106,3 +109,31 @@ def test_one_of_the_equally_likely_options_is_answered_by_chance() -> None:
     counts = np.bincount(best_options(sums, np.random.default_rng(2)), minlength=4)
     assert counts[0] == 0
     assert counts[1:].min() > 1_200
+
+
+# --- attacks ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_that_is_told_nothing_gains_nothing(name: str) -> None:
+    rng, n = np.random.default_rng(3), 5_000
+    key = rng.integers(OPTIONS, size=n)
+    cells = {"all": np.ones(n, dtype=bool)}
+    file = ATTACKS[name](cells, 20, 3, lambda files: [{} for _one in files], rng)
+    assert abs(gain_of(file, key)) < 2.5, "four standard errors of a guess"
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "files", "least"),
+    [
+        ("random votes", 200, (600, 1), 30),  # the control: whoever gets exact scores for the asking gets the keys
+        ("best of many", 400, (20, 10), 3),
+        ("hill climbing", 400, (20, 10), 5),
+        ("block probing", 400, (20, 10), 5),
+    ],
+)
+def test_every_attack_learns_from_exact_scores(name: str, n: int, files: tuple[int, int], least: float) -> None:
+    rng, gains = np.random.default_rng(5), []
+    cells = {"all": np.ones(n, dtype=bool)}
+    for _run in range(10):
+        key = rng.integers(OPTIONS, size=n)
+        gains.append(gain_of(ATTACKS[name](cells, *files, exact_scores(key, cells), rng), key))
+    assert np.mean(gains) > least

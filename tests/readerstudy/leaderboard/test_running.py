@@ -24,13 +24,12 @@ from readerstudy.predictions.listing import Target
 from readerstudy.unblinding.looks import right_without_images
 from tests.annotation.review.cases import images_are_there
 from tests.readerstudy.design.made import make_questions
-from tests.readerstudy.leaderboard.made import answer_file, make_benchmark, make_team
+from tests.readerstudy.leaderboard.made import AT, answer_file, make_benchmark, make_team
 from tests.readerstudy.model_runs.made import answer, end, make_prompt, name_endpoints, planned
 from tests.readerstudy.predictions.made import keyed_bank
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
-AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 BEFORE, AFTER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2999, 1, 1, tzinfo=UTC)
 N = 5
 
@@ -46,11 +45,6 @@ def board() -> Benchmark:
     bank = keyed_bank(N)
     images_are_there(bank)
     return make_benchmark(bank)
-
-
-@pytest.fixture
-def team(board: Benchmark) -> Team:
-    return make_team(board)
 
 
 def letter(call: ModelCall) -> str:

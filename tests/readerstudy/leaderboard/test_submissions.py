@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
-from annotation.enums import JobState, Role
+from annotation.enums import JobState
 from annotation.jobs.running import run as run_job
 from annotation.models import AnswerKey, AuditEvent, Job, User
 from readerstudy.enums import BenchmarkState, SubmissionState, TeamState
@@ -24,8 +25,6 @@ from readerstudy.leaderboard.submissions import (
     CHECK,
     FILES,
     MOST_LISTED,
-    MOST_WAITING,
-    check_file,
     editions_to_name,
     name_for_edition,
     receive_submission,
@@ -33,12 +32,9 @@ from readerstudy.leaderboard.submissions import (
     withdraw_submission,
 )
 from readerstudy.models import Benchmark, BenchmarkVersion, Edition, EditionEntry, Prediction, Submission, Team
-from tests.conftest import make_person
-from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.leaderboard.made import (
-    FIRST_EDITION,
+    AT,
     answer_file,
-    make_benchmark,
     make_submission,
     make_team,
     names_of,
@@ -47,30 +43,34 @@ from tests.readerstudy.leaderboard.made import (
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
-AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 N = 12
+LATE = datetime(2026, 6, 2, 0, 0, tzinfo=UTC)  # just after the end of the first date
 
 
 def member(team: Team) -> User:
     return team.members.get().user
 
 
-def send(team: Team, content: bytes, *, duplicates: str = "", name: str = "answers.jsonl") -> Submission:
+def receive(team: Team, content: bytes, name: str = "answers.jsonl", *, duplicates: str = "") -> Submission:
+    return receive_submission(team, [content], name, duplicates=duplicates, actor=member(team), at=AT)
+
+
+def send(team: Team, content: bytes, name: str = "answers.jsonl", *, duplicates: str = "") -> Submission:
     """Received, and checked as a worker does it."""
-    made = receive_submission(team, [content], name, duplicates=duplicates, actor=member(team), at=AT)
+    made = receive(team, content, name, duplicates=duplicates)
     for job in Job.objects.filter(kind=CHECK, state=JobState.QUEUED):
         run_job(job.public_id, clock=lambda: AT + timedelta(minutes=1))
     made.refresh_from_db()
     return made
 
 
-def problems(made: Submission) -> list[tuple[int, str]]:
-    return [(row, text) for row, _id, text in made.report["problems"]]
+def said(name: str, answer: str) -> bytes:
+    return json.dumps({"id": name, "pred_answer": answer}).encode() + b"\n"
 
 
 # --- received and checked ---
 def test_a_file_is_checked_and_then_gone(board: Benchmark, team: Team) -> None:
-    made = receive_submission(team, [answer_file(board, "ABCD" * 3)], "a/b.jsonl", actor=member(team), at=AT)
+    made = receive(team, answer_file(board, "ABCD" * 3), "a/b.jsonl")
     assert (made.state, made.file_name, made.number) == (SubmissionState.RECEIVED, "b.jsonl", 1)
     assert (FILES.folder_of(made) / "predictions").exists()
     made = send(team, answer_file(board, "ABCD" * 3))
@@ -85,23 +85,14 @@ def test_a_file_is_checked_and_then_gone(board: Benchmark, team: Team) -> None:
 
 def test_missing_and_failed_answers_pass_and_are_counted(board: Benchmark, team: Team) -> None:
     names = names_of(board)
-    rows = [{"id": names[0], "pred_answer": "B"}, {"id": names[2], "pred_answer": "I cannot say"}]
-    rows += [{"id": names[3], "pred_answer": "Either A or B"}, {"id": names[0], "pred_answer": "B"}]
-    made = send(team, "\n".join(map(json.dumps, rows)).encode())
+    rows = ((0, "B"), (2, "I cannot say"), (3, "Either A or B"), (0, "B"))
+    made = send(team, b"".join(said(names[place], answer) for place, answer in rows))
     assert made.is_sound
     assert made.answers == "B-??" + "-" * (N - 4)
     counts = {name: made.report[f"n_{name}"] for name in ("answered", "failed", "two_answers", "missing", "duplicate")}
     assert counts == {"answered": 1, "failed": 2, "two_answers": 1, "missing": N - 3, "duplicate": 1}
     assert made.report["failed"][0] == [2, names[2], "I cannot say"]
     assert made.report["missing"][0] == names[1]
-
-
-def test_a_table_a_list_and_an_object_are_read_too(board: Benchmark, team: Team) -> None:
-    pairs = list(zip(names_of(board), "ABCD" * 3, strict=True))
-    table = "id,prediction\n" + "".join(f"{name},{one}\n" for name, one in pairs)
-    forms = [table, json.dumps(dict(pairs)), json.dumps([{"id": name, "model_answer": one} for name, one in pairs])]
-    assert {send(team, text.encode()).answers for text in forms} == {"ABCD" * 3}
-    assert Submission.objects.count() == 3
 
 
 def bomb() -> bytes:
@@ -113,88 +104,72 @@ def bomb() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("content", "row", "sentence"),
+    ("content", "sentence"),
     [
-        (b"", 0, "file is empty"),
-        (b'{"id": "1", "pred_answer": "A"', 0, "line 1"),
-        (b"\x00\x01\x02", 0, ""),
-        (b'{"a": 1}\n{"b": 2}\n', 0, "No record has its answer"),
-        (b'{"id": "q-1", "pred_answer": "A"}\n{"id": "q-2", "pred_answer": "B"}\n', 0, "another benchmark"),
+        (b"", "file is empty"),
+        (b'{"id": "1", "pred_answer": "A"', "line 1"),
+        (b"\x00\x01\x02", ""),
+        (b"\x00\xff" * 40, ""),
+        (b'{"a": 1}\n{"b": 2}\n', "No record has its answer"),
+        (said("q-1", "A") + said("q-2", "B"), "another benchmark"),
+        (said("q", "A") * 1_000, "The file is too large. Split it."),
+        (bomb, ""),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence(team: Team, content: bytes, row: int, sentence: str) -> None:
-    made = send(team, content)
+def test_what_cannot_be_read_is_a_sentence(
+    team: Team, monkeypatch: pytest.MonkeyPatch, content: bytes | Callable[[], bytes], sentence: str
+) -> None:
+    if sentence.startswith("The file is too large"):
+        monkeypatch.setattr("readerstudy.predictions.kernels.streamed_predictions.MOST_BYTES", 100)
+    made = send(team, content, "a.jsonl") if isinstance(content, bytes) else send(team, content(), "answers.xlsx")
     assert (made.state, made.is_sound, made.answers) == (SubmissionState.FAILED, False, "")
-    first, text = problems(made)[0]
+    [[row, _name, text]] = made.report["problems"]
+    assert row == 0
     assert sentence in text
-    assert first == row
     assert not FILES.folder_of(made).exists()
 
 
-def test_a_bomb_is_a_sentence(team: Team) -> None:
-    made = send(team, bomb(), name="answers.xlsx")
-    assert not made.is_sound
-    assert len(problems(made)) == 1
-
-
-def test_a_file_above_the_limit_is_a_sentence(team: Team, monkeypatch: pytest.MonkeyPatch, board: Benchmark) -> None:
-    monkeypatch.setattr("readerstudy.predictions.kernels.streamed_predictions.MOST_BYTES", 100)
-    assert problems(send(team, answer_file(board, "A" * N))) == [(0, "The file is too large. Split it.")]
-
-
 def test_an_unknown_id_refuses_the_file_and_is_named_with_its_row(board: Benchmark, team: Team) -> None:
-    made = send(
-        team, answer_file(board, "A" * N) + b'{"id": "x", "pred_answer": "A"}\n{"id": "y", "pred_answer": "A"}\n'
-    )
+    made = send(team, answer_file(board, "A" * N) + b"".join(said(f"x{n}", "A") for n in range(MOST_LISTED + 50)))
     assert not made.is_sound
-    assert made.report["unknown"] == ["x", "y"]
     [[row, name, text]] = made.report["problems"]
-    assert (row, name) == (N + 1, "x")
-    assert "the first of 2 such ids" in text
+    assert (row, name) == (N + 1, "x0")
+    assert f"the first of {MOST_LISTED + 50} such ids" in text
+    assert (made.report["n_unknown"], len(made.report["unknown"])) == (MOST_LISTED + 50, MOST_LISTED)
 
 
 def test_two_different_answers_to_one_question_are_refused_unless_one_counts(board: Benchmark, team: Team) -> None:
-    name = names_of(board)[0]
-    content = answer_file(board, "A" * N) + f'{{"id": "{name}", "pred_answer": "B"}}\n'.encode()
-    assert [row for row, _text in problems(send(team, content))] == [N + 1]
+    content = answer_file(board, "A" * N) + said(names_of(board)[0], "B")
+    assert [row for row, _name, _text in send(team, content).report["problems"]] == [N + 1]
     assert send(team, content, duplicates="last").answers == "B" + "A" * (N - 1)
     assert send(team, content, duplicates="first").answers == "A" * N
     assert Submission.objects.count() == 3
 
 
-def test_long_lists_are_cut_in_the_report(board: Benchmark, team: Team) -> None:
-    lines = "".join(f'{{"id": "x{n}", "pred_answer": "A"}}\n' for n in range(MOST_LISTED + 50))
-    made = send(team, answer_file(board, "A" * N) + lines.encode())
-    assert (made.report["n_unknown"], len(made.report["unknown"])) == (MOST_LISTED + 50, MOST_LISTED)
-
-
 def test_the_same_file_is_the_same_submission(board: Benchmark, team: Team) -> None:
     first = send(team, answer_file(board, "A" * N))
-    again = send(team, answer_file(board, "A" * N), name="other.jsonl")
+    again = send(team, answer_file(board, "A" * N), "other.jsonl")
     assert (again.pk, again.checked_at) == (first.pk, first.checked_at)
     assert Job.objects.filter(kind=CHECK).count() == 1
     assert list(FILES.folder_of(first).parent.iterdir()) == []
-    other = make_team(board, "Team Two")
-    assert send(other, answer_file(board, "A" * N)).pk != first.pk
+    assert send(make_team(board, "Team Two"), answer_file(board, "A" * N)).pk != first.pk
 
 
-def test_a_check_that_was_lost_begins_again_with_the_same_file(board: Benchmark, team: Team) -> None:
-    made = receive_submission(team, [answer_file(board, "A" * N)], "a", actor=member(team), at=AT)
-    Job.objects.update(state=JobState.FAILED)
+@pytest.mark.parametrize("lost", ["check", "file"])
+def test_what_was_lost_comes_with_the_same_file(board: Benchmark, team: Team, lost: str) -> None:
+    made = receive(team, answer_file(board, "A" * N))
+    if lost == "check":
+        Job.objects.update(state=JobState.FAILED)
+    else:
+        FILES.discard(made)
     again = send(team, answer_file(board, "A" * N))
-    assert (again.pk, again.is_sound) == (made.pk, True)
-
-
-def test_a_file_that_was_lost_comes_with_the_same_file(board: Benchmark, team: Team) -> None:
-    made = receive_submission(team, [answer_file(board, "A" * N)], "a", actor=member(team), at=AT)
-    FILES.discard(made)
-    assert send(team, answer_file(board, "A" * N)).answers == "A" * N
+    assert (again.pk, again.answers) == (made.pk, "A" * N)
 
 
 def test_what_is_withdrawn_before_its_check_is_not_checked(
     board: Benchmark, team: Team, django_capture_on_commit_callbacks: Any
 ) -> None:
-    made = receive_submission(team, [answer_file(board, "A" * N)], "a", actor=member(team), at=AT)
+    made = receive(team, answer_file(board, "A" * N))
     with django_capture_on_commit_callbacks(execute=True):
         withdraw_submission(made, "Wrong file", actor=member(team), at=AT)
     assert not FILES.folder_of(made).exists()
@@ -203,74 +178,38 @@ def test_what_is_withdrawn_before_its_check_is_not_checked(
     assert Job.objects.get().state == JobState.SUCCEEDED
 
 
-def test_only_so_many_files_wait(board: Benchmark, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(submissions, "MOST_WAITING", 2)
-    assert MOST_WAITING > 2
-    for n in range(2):
-        receive_submission(team, [b"%d" % n], "a", actor=member(team), at=AT)
-    with refuses(LeaderboardRefused, "many_waiting"):
-        receive_submission(team, [b"2"], "a", actor=member(team), at=AT)
-    assert len(list((FILES.folder_of(Submission.objects.all()[0]).parent).iterdir())) == 2
-
-
-def test_there_is_no_limit_of_a_day(board: Benchmark, team: Team, settings: Settings) -> None:
+def test_only_so_many_files_wait_and_there_is_no_limit_of_a_day(
+    board: Benchmark, team: Team, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings.SUBMITTER_FILES = 1
+    monkeypatch.setattr(submissions, "MOST_WAITING", 2)
     assert [send(team, answer_file(board, "A" * n + "B" * (N - n))).number for n in range(4)] == [1, 2, 3, 4]
+    waiting = [receive(team, b"%d" % n) for n in range(2)]
+    with refuses(LeaderboardRefused, "many_waiting"):
+        receive(team, b"2")
+    assert len(list(FILES.folder_of(waiting[0]).parent.iterdir())) == 2
 
 
-@pytest.mark.parametrize("state", [BenchmarkState.CLOSED, BenchmarkState.DRAFT])
-def test_nothing_is_sent_to_a_benchmark_that_is_not_open(board: Benchmark, team: Team, state: str) -> None:
-    Benchmark.objects.update(state=state)
-    with refuses(LeaderboardRefused, "not_open"):
-        send(team, answer_file(board, "A" * N))
+@pytest.mark.parametrize(
+    ("rows", "state", "code"),
+    [
+        (Benchmark, BenchmarkState.CLOSED, "not_open"),
+        (Benchmark, BenchmarkState.DRAFT, "not_open"),
+        (Team, TeamState.ASKED, "not_approved"),
+    ],
+)
+def test_who_may_not_send_leaves_nothing(board: Benchmark, team: Team, rows: Any, state: str, code: str) -> None:
+    rows.objects.update(state=state)
+    with refuses(LeaderboardRefused, code):
+        receive(team, answer_file(board, "A" * N))
     assert not Submission.objects.exists()
     assert list(FILES.folder_of(Submission()).parent.iterdir()) == []
 
 
-def test_a_team_that_is_not_approved_sends_nothing(board: Benchmark, team: Team) -> None:
-    Team.objects.update(state=TeamState.ASKED)
-    with refuses(LeaderboardRefused, "not_approved"):
-        send(team, answer_file(board, "A" * N))
-
-
-# --- nothing depends on keys ---
-def test_two_worlds_whose_keys_differ_get_the_same_report(board: Benchmark) -> None:
-    """The same wordings, in the first all keys B, in the second every other one; the files as bad as they come."""
-    other = make_benchmark_like(board)
-    files = [answer_file(board, letters) for letters in ("ABCD" * 3, "B" * N, "B" * 4 + "-" * 8)]
-    files += [files[0] + b'{"id": "x", "pred_answer": "B"}\n', files[0] + files[1], b"nothing", b"[]"]
-    for content in files:
-        here, there = (check_file(content, version_of(one)) for one in (board, other))
-        assert json.dumps(here.report) == json.dumps(there.report)
-        assert here.answers == there.answers
-
-
-def make_benchmark_like(board: Benchmark) -> Benchmark:
-    """Another bank with the same options, where each question has the same name and another key."""
-    bank = make_questions(N, name="Other", pixels=False, key="C")
-    Benchmark.objects.update(slug="first")
-    other = make_benchmark(bank)
-    names = dict(enumerate(names_of(board)))
-    for question in version_of(other).questions.all():
-        question.name = names[question.place]
-        question.save()
-    keys = [
-        set(AnswerKey.objects.filter(revision__question__bank=one.bank).values_list("key")) for one in (board, other)
-    ]
-    assert keys == [{("B",)}, {("C",)}]
-    return other
-
-
-def version_of(board: Benchmark) -> BenchmarkVersion:
-    return board.versions.get()
-
-
-def test_no_key_is_asked_for(board: Benchmark, team: Team) -> None:
-    edition = board.editions.get(number=1)
+def test_no_key_is_asked_for(board: Benchmark, team: Team, edition: Edition) -> None:
+    """That two sites with other keys answer alike is seen in test_two_worlds_of_boards."""
     add_statement(team, statement_answers(), actor=None, at=AT)
-    with CaptureQueriesContext(
-        connection,
-    ) as asked:
+    with CaptureQueriesContext(connection) as asked:
         made = send(team, answer_file(board, "ABCD" * 3))
         name_for_edition(made, edition, actor=None, at=AT)
         withdraw_submission(made, "Wrong file", actor=member(team), at=AT)
@@ -289,7 +228,7 @@ def test_a_submission_is_named_and_another_one_replaces_it(board: Benchmark, tea
     entry = name_for_edition(first, edition, actor=member(team), at=AT)
     assert first.state == SubmissionState.NAMED
     assert name_for_edition(first, edition, actor=member(team), at=AT + timedelta(days=1)).named_at == AT
-    last = datetime(2026, 6, 1, 23, 59, 59, tzinfo=UTC)
+    last = LATE - timedelta(seconds=1)
     again = name_for_edition(second, edition, actor=member(team), at=last)
     assert (again.pk, again.submission, again.named_at) == (entry.pk, second, last)
     assert EditionEntry.objects.count() == 1
@@ -298,66 +237,43 @@ def test_a_submission_is_named_and_another_one_replaces_it(board: Benchmark, tea
     later = board.editions.get(number=2)
     assert name_for_edition(second, later, actor=member(team), at=last).edition == later
     assert [label for _at, label in steps_of(second)][2:] == ["named for edition 1", "named for edition 2"]
+    assert [one.number for one in editions_to_name(board, LATE)] == [2]
 
 
-def test_after_the_date_in_utc_nothing_is_named(team: Team, edition: Edition, board: Benchmark) -> None:
-    late = datetime(2026, 6, 2, 0, 0, tzinfo=UTC)
-    assert edition.due_on == FIRST_EDITION
-    with refuses(LeaderboardRefused, "past", match="until 2026-06-01"):
-        name_for_edition(make_submission(team, "A" * N), edition, actor=None, at=late)
-    assert [one.number for one in editions_to_name(board, late)] == [2]
-
-
-@pytest.mark.parametrize("column", ["proposed_at", "published_at"])
-def test_an_edition_that_is_being_scored_takes_no_names(team: Team, edition: Edition, column: str) -> None:
-    Edition.objects.filter(pk=edition.pk).update(**{column: AT})
-    with refuses(LeaderboardRefused, "past"):
-        name_for_edition(make_submission(team, "A" * N), edition, actor=None, at=AT)
-
-
-@pytest.mark.parametrize(
-    ("column", "value", "code"),
-    [("withdrawn_at", AT, "withdrawn"), ("checked_at", None, "not_checked")],
-)
-def test_only_what_can_be_scored_is_named(team: Team, edition: Edition, column: str, value: object, code: str) -> None:
-    made = make_submission(team, "A" * N)
-    Submission.objects.update(**{column: value})
-    with refuses(LeaderboardRefused, code):
-        name_for_edition(made, edition, actor=None, at=AT)
-
-
-def test_a_failed_check_is_never_named(team: Team, edition: Edition) -> None:
-    with refuses(LeaderboardRefused, "not_sound"):
-        name_for_edition(send(team, b"nothing"), edition, actor=None, at=AT)
-
-
-def test_answers_to_an_earlier_version_are_not_named(board: Benchmark, team: Team, edition: Edition) -> None:
-    made = make_submission(team, "A" * N)
-    old = board.versions.get()
+def _newer_version(made: Submission) -> None:
+    old = made.version
     BenchmarkVersion.objects.create(
-        benchmark=board, number=2, protocol="{}", protocol_sha256="0" * 64, keys_salt=old.keys_salt, made_at=AT
+        benchmark=old.benchmark, number=2, protocol="{}", protocol_sha256="0" * 64, keys_salt=old.keys_salt, made_at=AT
     )
-    with refuses(LeaderboardRefused, "old_version", match="answers version 1; it is version 2 now"):
+
+
+def _set(rows: Any, **values: object) -> Callable[[Submission], None]:
+    return lambda _made: rows.objects.update(**values)
+
+
+NOT_NAMED: dict[str, tuple[Callable[[Submission], object], str, str | None]] = {
+    "withdrawn": (_set(Submission, withdrawn_at=AT), "withdrawn", None),
+    "not checked": (_set(Submission, checked_at=None), "not_checked", None),
+    "failed": (_set(Submission, is_sound=False, answers=""), "not_sound", None),
+    "earlier version": (_newer_version, "old_version", "answers version 1; it is version 2 now"),
+    "proposed": (_set(Edition, proposed_at=AT), "past", "until 2026-06-01"),
+    "published": (_set(Edition, published_at=AT), "past", None),
+    "closed": (_set(Benchmark, state=BenchmarkState.CLOSED), "not_open", None),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NAMED)
+def test_what_cannot_be_scored_is_not_named(team: Team, edition: Edition, name: str) -> None:
+    change, code, sentence = NOT_NAMED[name]
+    made = make_submission(team, "A" * N)
+    change(made)
+    with refuses(LeaderboardRefused, code, match=sentence):
         name_for_edition(made, edition, actor=None, at=AT)
 
 
-def test_naming_needs_a_statement_that_is_not_refused(board: Benchmark, team: Team, edition: Edition) -> None:
-    made = send(team, answer_file(board, "A" * N))
-    with refuses(LeaderboardRefused, "no_statement"):
-        name_for_edition(made, edition, actor=None, at=AT)
-    first = add_statement(team, statement_answers(), actor=None, at=AT)
-    refuse_statement(first, "Advertising", actor=make_person("Cora", Role.COORDINATOR), at=AT)
-    with refuses(LeaderboardRefused, "refused_statement", match="Advertising"):
-        name_for_edition(made, edition, actor=None, at=AT)
-    second = add_statement(team, statement_answers(model="Other"), actor=None, at=AT)
-    assert name_for_edition(made, edition, actor=None, at=AT).submission.statement == second
-    third = add_statement(team, statement_answers(model="Third"), actor=None, at=AT)
-    name_for_edition(made, edition, actor=None, at=AT)
-    made.refresh_from_db()
-    assert made.statement == second, "a newer one is of another model unless somebody says so"
-    name_for_edition(made, edition, statement=third, actor=None, at=AT)
-    made.refresh_from_db()
-    assert made.statement == third
+def test_after_the_date_in_utc_nothing_is_named(team: Team, edition: Edition) -> None:
+    with refuses(LeaderboardRefused, "past", match="until 2026-06-01"):
+        name_for_edition(make_submission(team, "A" * N), edition, actor=None, at=LATE)
 
 
 def test_a_team_with_a_member_who_is_barred_names_nothing(
@@ -369,17 +285,33 @@ def test_a_team_with_a_member_who_is_barred_names_nothing(
         name_for_edition(make_submission(team, "A" * N), edition, actor=None, at=AT)
 
 
-def test_a_closed_benchmark_takes_no_names(board: Benchmark, team: Team, edition: Edition) -> None:
-    made = make_submission(team, "A" * N)
-    Benchmark.objects.update(state=BenchmarkState.CLOSED)
-    with refuses(LeaderboardRefused, "not_open"):
+def test_naming_needs_a_statement_that_is_not_refused(
+    board: Benchmark, team: Team, edition: Edition, cora: User
+) -> None:
+    made = send(team, answer_file(board, "A" * N))
+    with refuses(LeaderboardRefused, "no_statement"):
         name_for_edition(made, edition, actor=None, at=AT)
+    first = add_statement(team, statement_answers(), actor=None, at=AT)
+    refuse_statement(first, "Advertising", actor=cora, at=AT)
+    with refuses(LeaderboardRefused, "refused_statement", match="Advertising"):
+        name_for_edition(made, edition, actor=None, at=AT)
+    second = add_statement(team, statement_answers(model="Other"), actor=None, at=AT)
+    assert name_for_edition(made, edition, actor=None, at=AT).submission.statement == second
+    third = add_statement(team, statement_answers(model="Third"), actor=None, at=AT)
+    again = name_for_edition(made, edition, actor=None, at=AT)
+    assert again.submission.statement == second, "a newer one is of another model unless somebody says so"
+    name_for_edition(made, edition, statement=third, actor=None, at=AT)
+    made.refresh_from_db()
+    assert made.statement == third
 
 
 # --- withdrawn ---
 def test_before_publication_it_leaves_its_editions(team: Team, edition: Edition) -> None:
     made = make_submission(team, "A" * N, edition=edition)
-    withdraw_submission(made, " A wrong  file ", actor=member(team), at=AT)
+    for reason in ("  ", "x" * 1_001):
+        with refuses(LeaderboardRefused, "bad_text"):
+            withdraw_submission(made, reason, actor=member(team), at=AT)
+    withdraw_submission(made, " A\u202e wrong\u200b \n file ", actor=member(team), at=AT)
     made.refresh_from_db()
     assert (made.state, made.withdrawn_because) == (SubmissionState.WITHDRAWN, "A wrong file")
     assert not EditionEntry.objects.exists()
@@ -397,8 +329,3 @@ def test_after_publication_its_entry_and_numbers_stay(board: Benchmark, team: Te
     assert made.answers == "A" * N
     facts = AuditEvent.objects.get(act="submission.withdrawn").facts
     assert facts == {"reason": "Trained on the questions", "left": [2]}
-
-
-def test_a_withdrawal_needs_a_reason(team: Team) -> None:
-    with refuses(LeaderboardRefused, "bad_text"):
-        withdraw_submission(make_submission(team, "A" * N), "  ", actor=member(team), at=AT)

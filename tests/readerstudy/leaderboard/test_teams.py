@@ -39,20 +39,10 @@ from readerstudy.leaderboard.teams import (
 from readerstudy.models import Benchmark, Team
 from tests.annotation.review.cases import make_round
 from tests.conftest import make_person
-from tests.readerstudy.leaderboard.drafts import NOW, make_whole
-from tests.readerstudy.leaderboard.made import make_benchmark, make_team
+from tests.readerstudy.leaderboard.made import NOW, make_team, make_whole
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def board() -> Benchmark:
-    return make_benchmark(make_whole())
-
-
-@pytest.fixture
-def sam() -> User:
-    return make_person("Sam", Role.MODEL_SUBMITTER)
 
 
 def ask(board: Benchmark, person: User, **fields: Any) -> Team:
@@ -93,23 +83,23 @@ def test_a_team_that_cannot_be_is_refused(board: Benchmark, sam: User, fields: A
     assert Team.objects.count() == 1
 
 
-def test_a_person_is_in_one_team_of_a_leaderboard(board: Benchmark, sam: User) -> None:
-    ask(board, sam)
-    with pytest.raises(LeaderboardRefused, match="in a team of this leaderboard already"):
-        ask(board, sam, name="Second")
-
-
-@pytest.mark.parametrize("state", [BenchmarkState.DRAFT, BenchmarkState.CLOSED])
-def test_teams_are_asked_for_while_it_is_frozen(board: Benchmark, sam: User, state: str) -> None:
+@pytest.mark.parametrize(
+    ("state", "name", "code"),
+    [
+        (BenchmarkState.DRAFT, "Sam", "not_open"),
+        (BenchmarkState.CLOSED, "Sam", "not_open"),
+        (BenchmarkState.FROZEN, "Rex", "no_role"),
+        (BenchmarkState.FROZEN, "Bea", "in_a_team"),
+    ],
+)
+def test_submitters_in_no_team_ask_while_it_is_frozen(
+    board: Benchmark, sam: User, state: str, name: str, code: str
+) -> None:
+    bea = make_person("Bea", Role.MODEL_SUBMITTER)
+    ask(board, bea)
     Benchmark.objects.update(state=state)
-    with pytest.raises(LeaderboardRefused, match="nothing is sent"):
-        ask(board, sam)
-
-
-def test_only_people_who_submit_models_ask(board: Benchmark) -> None:
-    with pytest.raises(LeaderboardRefused, match="that role") as refused:
-        ask(board, make_person("Rex"))
-    assert refused.value.status == 403
+    with refuses(LeaderboardRefused, code):
+        ask(board, {"Sam": sam, "Bea": bea}.get(name) or make_person(name), name="Other")
 
 
 def test_who_was_refused_reads_why_and_asks_again(board: Benchmark, sam: User, cora: User) -> None:

@@ -20,8 +20,7 @@ from readerstudy.models import (
 )
 from readerstudy.triggers import add_board_triggers
 from tests.readerstudy.design.made import make_questions
-from tests.readerstudy.leaderboard.made import FROZEN_AT
-from tests.readerstudy.leaderboard.published import make_published
+from tests.readerstudy.leaderboard.made import FROZEN_AT, make_published
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 

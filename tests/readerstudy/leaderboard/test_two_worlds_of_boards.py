@@ -28,15 +28,13 @@ from readerstudy.leaderboard.kernels import board as board_kernel
 from readerstudy.models import Submission
 from readerstudy.views.leaderboard import benchmarks as team_pages
 from readerstudy.views.leaderboard import submissions as submission_pages
-from rexvqa_site import boards
 from tests.annotation.api.asking import program_of
 from tests.conftest import make_person
 from tests.readerstudy.blinding.recording import fixed
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.leaderboard.attacks import File
-from tests.readerstudy.leaderboard.gaming import Cheats, Clock, asked, read_board
-from tests.readerstudy.leaderboard.made import answer_file, make_team
-from tests.readerstudy.leaderboard.test_submissions_api import send
+from tests.readerstudy.leaderboard.gaming import Cheats, read_board
+from tests.readerstudy.leaderboard.made import Clock, answer_file, make_team, send_file
 
 pytestmark = pytest.mark.django_db
 N = 60
@@ -89,8 +87,10 @@ class World:
         first, *others = self.cheats.programs
         self.cheats.edition = 1
         self.look()
-        for content in (b"nothing", answer_file(self.cheats.benchmark, "-" * 30 + "?" * 10 + "B" * 20)):
-            send(others[0], content)
+        some = answer_file(self.cheats.benchmark, "-" * 30 + "?" * 10 + "B" * 20)
+        doubled = some + answer_file(self.cheats.benchmark, "-" * 59 + "A")
+        for content in (b"nothing", some, doubled, some + b'{"id": "x", "pred_answer": "B"}\n'):
+            send_file(others[0], content)
             self.cheats.work()
         for program, letters in zip(self.cheats.programs, FILES.values(), strict=True):
             self.cheats.named(program, as_file(letters))
@@ -125,12 +125,6 @@ class World:
 
 def as_file(letters: str) -> File:
     return board_kernel.options_from(letters).astype("int64")
-
-
-@pytest.fixture
-def clock(settings: Settings, tmp_path: Path) -> Clock:
-    settings.HOME = tmp_path
-    return Clock()
 
 
 def world(keys: str, clock: Clock, folder: Path, settings: Settings) -> tuple[list[Answer], list[dict[str, bytes]]]:
@@ -232,13 +226,12 @@ def faults_of(files: dict[str, bytes]) -> list[str]:
     return fine + [f"{row['what']}: n = {row['n']}" for row in rows if row["n"] and int(row["n"]) < 30]
 
 
-def last_edition(clock: Clock, patch: Patch) -> dict[str, bytes]:
-    patch.setattr(timezone, "now", clock)
+def last_edition(clock: Clock) -> dict[str, bytes]:
     return World(WORLDS["one"], clock).tell_all()
 
 
-def test_what_the_last_edition_tells_is_rounded_and_of_thirty_questions(clock: Clock, monkeypatch: Patch) -> None:
-    assert faults_of(last_edition(clock, monkeypatch)) == []
+def test_what_the_last_edition_tells_is_rounded_and_of_thirty_questions(clock: Clock) -> None:
+    assert faults_of(last_edition(clock)) == []
 
 
 @pytest.mark.parametrize("name", ["unrounded", "small"])
@@ -248,31 +241,4 @@ def test_numbers_that_are_too_fine_are_found(name: str, clock: Clock, monkeypatc
         after(monkeypatch, board_kernel, "points", finer)
     else:
         monkeypatch.setattr(board_kernel, "_is_told", lambda cell, edition: True)
-    assert faults_of(last_edition(clock, monkeypatch))
-
-
-# --- a page that somebody keeps -------------------------------------------------------------------
-def is_shown_anew(folder: Path) -> bool:
-    """Whether who kept a page gets the new one at once: written again with as many bytes."""
-    page = folder / "boards" / "private-test" / "index.html"
-    page.parent.mkdir(parents=True)
-    page.write_bytes(b"old")
-    site = boards.Boards(lambda _environ, _start: [b""], folder / "boards")
-    head: dict[str, str] = {}
-    environ = {"PATH_INFO": "/board/private-test/", "REQUEST_METHOD": "GET"}
-    assert b"".join(site(dict(environ), lambda _status, fields: head.update(fields))) == b"old"
-    page.write_bytes(b"new")
-    status, body = asked(site, "/board/private-test/", HTTP_IF_NONE_MATCH=head["ETag"])
-    return (status, body) == (200, b"new") and head["Cache-Control"] == "max-age=0, public"
-
-
-def test_a_kept_page_is_not_shown_once_it_is_written_anew(tmp_path: Path) -> None:
-    assert is_shown_anew(tmp_path)
-
-
-def test_a_page_that_stays_in_a_cache_is_found(tmp_path: Path, monkeypatch: Patch) -> None:
-    def by_size(headers: Any, path: str, url: str) -> None:
-        headers["ETag"] = f'"{Path(path).stat().st_size}"'
-
-    monkeypatch.setattr(boards, "_add_headers", by_size)
-    assert not is_shown_anew(tmp_path)
+    assert faults_of(last_edition(clock))

@@ -19,7 +19,7 @@ from readerstudy.leaderboard.benchmarks import AskedWording, current_version, fr
 from readerstudy.leaderboard.inputs import write_inputs
 from readerstudy.models import Benchmark, BenchmarkVersion
 from tests.readerstudy.design.made import make_questions
-from tests.readerstudy.leaderboard.drafts import NOW, make_draft
+from tests.readerstudy.leaderboard.made import NOW, make_draft
 
 pytestmark = pytest.mark.django_db
 N = 12

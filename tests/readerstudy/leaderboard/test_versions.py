@@ -19,7 +19,7 @@ from readerstudy.leaderboard.verifying import verify
 from readerstudy.leaderboard.versions import add_note, changes_since, make_new_version
 from readerstudy.models import Benchmark, BenchmarkVersion, Submission
 from tests.conftest import make_person
-from tests.readerstudy.leaderboard.published import make_published, name_again, scored
+from tests.readerstudy.leaderboard.made import make_published, name_again, scored
 
 pytestmark = pytest.mark.django_db
 
