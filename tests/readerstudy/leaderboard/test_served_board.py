@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from wsgiref.headers import Headers
 
 import pytest
 
-from rexvqa_site.boards import Boards
+from rexvqa_site import boards
 from tests.readerstudy.leaderboard.gaming import asked, behind
 
 
@@ -14,7 +15,7 @@ class Served:
     """One board behind a program that answers 404."""
 
     def __init__(self, home: Path) -> None:
-        self.folder, self.site = home / "boards" / "private-test", Boards(behind, home / "boards")
+        self.folder, self.site = home / "boards" / "private-test", boards.Boards(behind, home / "boards")
         (self.folder / "editions" / "1").mkdir(parents=True)
         for name in ("index.html", "editions/1/index.html", "board.svg", "board.css", "SHA256SUMS", "board.json"):
             (self.folder / name).write_text(name)
@@ -51,14 +52,25 @@ def test_each_file_has_its_type(served: Served) -> None:
         assert (status, headers["Content-Type"].split(";")[0]) == (200, kind)
 
 
-def test_who_has_it_already_gets_304_until_it_is_written_anew(served: Served) -> None:
-    _status, headers, _body = served.ask("/board/private-test/")
-    etag = headers["Etag"]
+def is_shown_anew(served: Served) -> bool:
+    """Whether who has a page already gets 304 until it is written anew, also with as many bytes."""
+    etag = served.ask("/board/private-test/")[1]["Etag"]
     assert served.ask("/board/private-test/", HTTP_IF_NONE_MATCH=etag)[0] == 304
-    (served.folder / "index.html").write_text("INDEX.html")  # as many bytes
-    status, headers, body = served.ask("/board/private-test/", HTTP_IF_NONE_MATCH=etag)
-    assert (status, body) == (200, b"INDEX.html")
-    assert headers["Etag"] != etag
+    (served.folder / "index.html").write_text("INDEX.html")
+    status, _headers, body = served.ask("/board/private-test/", HTTP_IF_NONE_MATCH=etag)
+    return (status, body) == (200, b"INDEX.html")
+
+
+def test_a_kept_page_is_not_shown_once_it_is_written_anew(served: Served) -> None:
+    assert is_shown_anew(served)
+
+
+def test_a_page_that_stays_in_a_cache_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_size(headers: Headers, path: str, _url: str) -> None:
+        headers["ETag"] = f'"{Path(path).stat().st_size}"'
+
+    monkeypatch.setattr(boards, "_add_headers", by_size)
+    assert not is_shown_anew(Served(tmp_path))
 
 
 def test_what_is_no_file_of_a_board_is_for_the_program(served: Served, tmp_path: Path) -> None:
