@@ -42,5 +42,10 @@ def keyed_pseudonym(key: bytes, kind: str, value: str) -> str:
     return keyed_digest(key, kind, value).hex()[:16] if value else ""
 
 
+def shown_pseudonym(pseudonym: str) -> str:
+    """As it leaves in a table: with a letter first, since programs take some hexadecimal digits for a number."""
+    return f"x{pseudonym}" if pseudonym else ""
+
+
 def keyed_digest(key: bytes, kind: str, value: str) -> bytes:
     return hmac.new(key, f"{kind}\n{value}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()

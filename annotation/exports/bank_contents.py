@@ -54,6 +54,7 @@ from annotation.quality.gates import gate_of
 from annotation.quality.kernels.question_checks import PartState
 from annotation.quality.validity import gate_is
 from annotation.questionbank.editing import labels_of_exam
+from annotation.questionbank.kernels.column_matching import FIELD
 from annotation.questionbank.kernels.entries import SPLIT, STATE
 from annotation.questionbank.kernels.records import parsed, read_source
 from annotation.questionbank.priors import images_at, keys_of_questions, roots_of
@@ -313,6 +314,7 @@ class BankForm(Word):
 
     REXVQA = "rexvqa", _("ReXVQA: one JSON object")
     CSV = "csv", "CSV"
+    XLSX = "xlsx", "XLSX"
     JSONL = "jsonl", "JSON Lines"
     PARQUET = "parquet", "Parquet"
 
@@ -385,5 +387,7 @@ def _write_table(
     columns = columns_of(names)
     done.left_out = sorted(name for name in names if not is_column(name) and name != "options")
     rows = (cells_of(one, columns) for one in stored)
-    asked = [Column(name, Kind.TEXT, "") for name in columns]
-    tables.write_table(file, asked, rows, Format(form.value))
+    asked = [Column(name, Kind.TEXT, FIELD[name].label if name in FIELD else "") for name in columns]
+    for file_name, content in tables.descriptions(contents.bank.slug, {"questions": asked}).items():
+        (Path(file.name).parent / file_name).write_bytes(content)
+    tables.write_table(file, asked, rows, Format(form.value), is_marked=True)

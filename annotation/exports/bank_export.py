@@ -158,7 +158,7 @@ def _write_files(contents: BankContents, choice: BankChoice, part: Path) -> tupl
     _count_outcomes(facts, contents)
     columns = [Column(name, Kind.TEXT, "") for name in CHANGE_COLUMNS]
     with (part / "changes.csv").open("wb") as file:
-        write_table(file, columns, changes, Format.CSV)
+        write_table(file, columns, changes, Format.CSV, is_marked=True)
     _write_lines(part / "changes.md", markdown_of(contents.bank.name, changes))
     return facts, written
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import re
-import zipfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from docx import Document
@@ -16,17 +13,12 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from docx.shared import Cm, Pt
 from openpyxl import Workbook
-from openpyxl.cell import WriteOnlyCell
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
-from annotation.exports.report_files import write_entry
+from annotation.exports.tables import UNWRITABLE, WRITTEN, timeless, xlsx_cell
 from annotation.tables.kernels.printing import Printed, Row
-from annotation.tables.kernels.table import Cell, Table, codebook, flat_cells, flat_columns
+from annotation.tables.kernels.table import Table, codebook, flat_cells, flat_columns
 
-WRITTEN = datetime(2000, 1, 1, tzinfo=UTC)  # what both formats ask for and nobody needs: the same for every file
-MODIFIED = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
 WIDEST = 60  # signs of a column of a spreadsheet
 
 
@@ -38,7 +30,7 @@ def workbook_of(tables: Sequence[Table]) -> bytes:
         _write_sheet(book, table)
     stream = io.BytesIO()
     book.save(stream)
-    return _settled(stream.getvalue())
+    return timeless(stream.getvalue())
 
 
 def _write_sheet(book: Workbook, table: Table) -> None:
@@ -48,20 +40,9 @@ def _write_sheet(book: Workbook, table: Table) -> None:
     for place, head in enumerate(heads):
         longest = max([len(head), *(len(str(row[place])) for row in rows[:200] if row[place] is not None)])
         page.column_dimensions[get_column_letter(place + 1)].width = min(longest + 2, WIDEST)
-    page.append([_cell(page, head, bold=True) for head in heads])
+    page.append([xlsx_cell(page, head, is_head=True) for head in heads])
     for row in rows:
-        page.append([_cell(page, one) for one in row])
-
-
-def _cell(page: Any, value: Cell, *, bold: bool = False) -> Any:
-    """Text is text: nothing in it is a formula."""
-    if not isinstance(value, str):
-        return WriteOnlyCell(page, value)
-    cell = WriteOnlyCell(page, _readable(value))
-    cell.data_type = "s"
-    if bold:
-        cell.font = Font(bold=True)
-    return cell
+        page.append([xlsx_cell(page, one) for one in row])
 
 
 # --- document -------------------------------------------------------------------------------------
@@ -81,7 +62,7 @@ def document_of(tables: Sequence[Printed], title: str) -> bytes:
     document.core_properties.author, document.core_properties.title = "", title
     stream = io.BytesIO()
     document.save(stream)
-    return _settled(stream.getvalue())
+    return timeless(stream.getvalue())
 
 
 def _lay_out(document: Any) -> None:
@@ -124,7 +105,7 @@ def _write(cell: Any, text: str, *, is_head: bool, to_right: bool) -> None:
 
 
 def _readable(text: str) -> str:
-    return ILLEGAL_CHARACTERS_RE.sub(" ", text)
+    return UNWRITABLE.sub(" ", text)
 
 
 def _draw_lines(row: Any, *sides: str) -> None:
@@ -136,18 +117,3 @@ def _draw_lines(row: Any, *sides: str) -> None:
                 line.set(qn(f"w:{name}"), value)
             borders.append(line)
         cell._tc.get_or_add_tcPr().append(borders)
-
-
-# --- bytes ----------------------------------------------------------------------------------------
-def _settled(file: bytes) -> bytes:
-    """The same ZIP without the time of writing, inside and outside of its parts."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(file)) as written, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as to:
-        for name in written.namelist():
-            part = written.read(name)
-            write_entry(to, name, _without_time(part) if name == "docProps/core.xml" else part)
-    return stream.getvalue()
-
-
-def _without_time(part: bytes) -> bytes:
-    return MODIFIED.sub(rb"\g<1>" + f"{WRITTEN:%Y-%m-%dT%H:%M:%SZ}".encode(), part)

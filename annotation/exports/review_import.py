@@ -184,7 +184,8 @@ def _people_of(named: set[str]) -> dict[str, User]:
     people = list(User.objects.all())
     found = {person.email.lower(): person for person in people}
     if wanted - found.keys():
-        found |= {reviewer_pseudonym(person.pk).lower(): person for person in people}
+        names = {reviewer_pseudonym(person.pk): person for person in people}
+        found |= names | {name[1:]: person for name, person in names.items()}  # without the letter in older exports
     return {name: found[name] for name in wanted & found.keys()}
 
 

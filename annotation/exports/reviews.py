@@ -28,7 +28,7 @@ from annotation.enums import (
 )
 from annotation.exports.source_names import SOURCE_ID, source_ids_hidden, with_source_ids
 from annotation.exports.tables import Cell, Column, Format, Kind, Written, write_digested
-from annotation.hashes import keyed_pseudonym
+from annotation.hashes import keyed_pseudonym, shown_pseudonym
 from annotation.models import AnswerKey, Question, Review, ReviewRound, SampledQuestion, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.assignments import form_design_of
@@ -200,7 +200,7 @@ _ASKED: dict[str, GradeName | Flag] = {
 
 def reviewer_pseudonym(person_id: int) -> str:
     """Stable stand-in for a reviewer, made with the key of the site."""
-    return keyed_pseudonym(settings.PSEUDONYM_KEY.encode(), "reviewer", str(person_id))
+    return shown_pseudonym(keyed_pseudonym(settings.PSEUDONYM_KEY.encode(), "reviewer", str(person_id)))
 
 
 def review_rows(review_round: ReviewRound) -> Iterator[list[Cell]]:
@@ -259,6 +259,7 @@ def _cells(row: dict[str, Any], reviewer: str, asked: frozenset[str]) -> dict[st
     return {
         **row,
         "reviewer": reviewer,
+        "exam": shown_pseudonym(row["exam"]),
         "stratum": row["stratum"] or "",
         "assignment_id": row["assignment_name"],
         "category": row["question_category"],

@@ -21,6 +21,7 @@ from msgspec import Struct
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ImportState, ViewPosition
 from annotation.exports.tables import Cell, Column, ExportRefused, Format, Kind, Written, write_digested
+from annotation.hashes import shown_pseudonym
 from annotation.ingest.matching import missing_images
 from annotation.models import Question, QuestionBank, Revision, SourceIdentifier, User
 from annotation.questionbank.answers import blind_assignments
@@ -89,7 +90,7 @@ def _rows(bank: QuestionBank) -> Iterator[list[Cell]]:
     while chunk := list(islice(rows, AT_ONCE)):
         keys = keys_of_questions(bank.pk, [pk for pk, *_rest in chunk])
         for pk, number, public_id, exam in chunk:
-            yield [number, public_id, keys.get(pk, ""), exam]
+            yield [number, public_id, keys.get(pk, ""), shown_pseudonym(exam)]
 
 
 def with_source_ids(
@@ -135,7 +136,7 @@ def list_missing(bank: QuestionBank) -> list[MissingImage]:
     images = {pk: (exam_id, exam, view) for pk, exam_id, exam, view in rows}
     questions = _questions_of(bank, {exam_id for exam_id, _exam, _view in images.values()})
     named = (
-        MissingImage(path, images[pk][2], images[pk][1], tuple(questions[images[pk][0]]))
+        MissingImage(path, images[pk][2], shown_pseudonym(images[pk][1]), tuple(questions[images[pk][0]]))
         for pk, path in _names(bank, images)
     )
     return sorted(named, key=lambda one: one.path)

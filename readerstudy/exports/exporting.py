@@ -18,7 +18,7 @@ from annotation.audit.recording import record
 from annotation.enums import EventKind, Word, _
 from annotation.exports.source_names import SOURCE_ID, with_source_ids
 from annotation.exports.tables import Cell, Column, Format, Written, write_digested
-from annotation.hashes import keyed_pseudonym
+from annotation.hashes import keyed_pseudonym, shown_pseudonym
 from annotation.models import User
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
@@ -289,7 +289,8 @@ def voiding_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
 
 
 def _author(person_id: int | None) -> str:
-    return keyed_pseudonym(settings.PSEUDONYM_KEY.encode(), "coordinator", "" if person_id is None else str(person_id))
+    person = "" if person_id is None else str(person_id)
+    return shown_pseudonym(keyed_pseudonym(settings.PSEUDONYM_KEY.encode(), "coordinator", person))
 
 
 class StudyTable(Word):

@@ -14,7 +14,7 @@ from msgspec import Struct
 from annotation.case.kernels.durations import part_cells
 from annotation.enums import Difficulty, Task
 from annotation.exports.tables import Cell, Column
-from annotation.hashes import keyed_pseudonym
+from annotation.hashes import keyed_pseudonym, shown_pseudonym
 from annotation.models import AnswerKey
 from readerstudy.enums import Block, PredictionState, RemarkKind
 from readerstudy.exports.columns import (
@@ -173,8 +173,8 @@ def _case_cells(case: StudyCase) -> Cells:
         "case": revision.question.number,
         "case_id": case.public_id,
         "revision": revision.number,
-        "exam": exam.pseudonym,
-        "patient": exam.patient_pseudonym,
+        "exam": shown_pseudonym(exam.pseudonym),
+        "patient": shown_pseudonym(exam.patient_pseudonym),
         "task": revision.task,
         "category": revision.category,
         "subcategory": revision.subcategory,
@@ -217,7 +217,7 @@ def _reading_cells(place: _Place, answers: _Answers) -> Cells:
 
 def reading_key(name: str) -> str:
     """Tells rows of tables apart, and is not the name that the reading has here."""
-    return keyed_pseudonym(settings.PSEUDONYM_KEY.encode(), "reading", name)
+    return shown_pseudonym(keyed_pseudonym(settings.PSEUDONYM_KEY.encode(), "reading", name))
 
 
 def _ended(response: Response) -> str:
@@ -364,7 +364,8 @@ def _run_cells(run: PredictionRun) -> list[Cell]:
 def _predicted_case(case: StudyCase) -> list[Cell]:
     revision, exam = case.revision, case.revision.question.exam
     return [
-        *(revision.question.number, case.public_id, revision.number, exam.pseudonym, exam.patient_pseudonym),
+        *(revision.question.number, case.public_id, revision.number),
+        *(shown_pseudonym(exam.pseudonym), shown_pseudonym(exam.patient_pseudonym)),
         *(revision.task, revision.category, revision.difficulty, voided_cell(case)),
     ]
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import io
 from functools import partial
+from typing import IO
 
 from django.contrib import messages
 from django.db.models import Count
@@ -20,13 +21,13 @@ from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct, field
 
 from annotation.enums import Role
-from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
+from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, Resource, formats_here, write_codebook
 from annotation.models import QuestionBank
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required, role_required
-from annotation.views.site.downloads import table_response
+from annotation.views.site.downloads import package_response, table_response
 from readerstudy.design.checking import statement_on
 from readerstudy.design.creating import create_study
 from readerstudy.design.kernels.documents import read_rules
@@ -50,6 +51,8 @@ from readerstudy.views.access import coordinated_study, listed_studies, overseen
 from readerstudy.views.design.drafts import steps_of
 from readerstudy.views.results.overview import analyses_of, first_results
 
+ALL = "all"
+
 
 @person_required
 @never_cache
@@ -64,11 +67,23 @@ def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str
 
 
 def table_file(study: ReaderStudy, table: str, form: str, who: By, *, source_ids: bool) -> FileResponse:
-    """Raises Http404 for a table or a format that there is none of, and what the export refuses."""
+    """``ALL`` as a package: what is not hidden. Raises Http404 for a table or a format that there is none of, and what
+    the export refuses.
+    """
+    if table == ALL and form == PACKAGE:
+        shown = [StudyTable(offer.table) for offer in export_offers(study) if not offer.hidden]
+        return package_response(study.slug, [_resource(study, one, who, source_ids=source_ids) for one in shown])
     if table not in StudyTable.values() or form not in formats_here():
         raise Http404
     write = partial(export_table, study, StudyTable(table), Format(form), **who, source_ids=source_ids)
     return table_response(f"{study.slug}-{table}", Format(form), write)
+
+
+def _resource(study: ReaderStudy, table: StudyTable, who: By, *, source_ids: bool) -> Resource:
+    def write(file: IO[bytes], form: Format) -> object:
+        return export_table(study, table, form, file, **who, source_ids=source_ids)
+
+    return Resource(table.value, columns_of(study, table, source_ids=source_ids), write)
 
 
 @person_required

@@ -77,7 +77,7 @@ def test_from_a_file_to_the_exported_reviews(
 
     path = tmp_path / "reviews.csv"
     call_command("export_reviews", "--round", "first", "--format", "csv", "--output", str(path), stdout=StringIO())
-    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
     assert len(rows) == N_QUESTIONS
     assert {row["verdict"] for row in rows} == {"accept"}
     downloaded = client.get(reverse("round-export", args=["first", "csv"]))

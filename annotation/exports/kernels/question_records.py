@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from annotation.enums import Difficulty, QuestionState, Task
+from annotation.enums import Difficulty, QuestionState, Sex, Task
 from annotation.files.kernels.strictjson import Entry
-from annotation.questionbank.kernels.entries import ID, OPTIONS, SPLIT, STATE, field_of_column
+from annotation.questionbank.kernels.entries import ID, OPTIONS, SEX, SPLIT, STATE, field_of_column
 from annotation.questionbank.kernels.examfields import (
     IMAGE_LISTS,
     KEPT_FIELDS,
@@ -24,7 +24,14 @@ from annotation.questionbank.kernels.examfields import (
     TABLE_LISTS,
     take_out,
 )
-from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, join_options, path_from, place_path
+from annotation.questionbank.kernels.fields import (
+    LETTERS,
+    USUAL_TASK_NAMES,
+    join_options,
+    path_from,
+    place_path,
+    read_sex,
+)
 from annotation.questionbank.kernels.records import NOTHING_KEPT, KeptSource, RecordReader, RecordRules
 
 TASK_NAMES = {task: name for name, task in USUAL_TASK_NAMES.items()}
@@ -234,7 +241,8 @@ def cell_text(name: str, value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return value.strip()
+        sex = read_sex(value) if name == SEX else Sex.UNKNOWN
+        return sex.label if sex else value.strip()  # a column of F is read as false by R and others
     if name in TABLE_LISTS and isinstance(value, list):
         return "|".join("" if part is None else str(part) for part in value).strip()
     return json.dumps(value, ensure_ascii=False)

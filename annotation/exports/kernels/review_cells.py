@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict, Word
 from annotation.files.kernels.sent_tables import check_columns, lines_of_csv, read_rows
 from annotation.files.kernels.strictjson import BOM, NO_CHARACTERS, NO_TEXT, FileRefused, entries_of_lines, unreadable
+from annotation.questionbank.kernels.entries import restored
 from annotation.review.kernels.form import (
     CANNOT_JUDGE,
     CATEGORY_LIMIT,
@@ -88,7 +89,7 @@ def _of_table(content: bytes, known: Collection[str]) -> Iterator[Row]:
         if fault:
             raise unreadable("cells", f"Row {number}: {fault}".rstrip("."))
         _check_named(cells)
-        yield number, {name: cell.strip().removeprefix("'") for name, cell in cells.items()}
+        yield number, {name: restored(cell.strip()) for name, cell in cells.items()}
 
 
 def _of_lines(content: bytes, known: Collection[str]) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from annotation.enums import Difficulty
+from annotation.enums import Difficulty, Sex
 from annotation.enums import QuestionState as State
 from annotation.files.kernels.sent_tables import (
     CSV,
@@ -47,6 +47,8 @@ from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_o
 from annotation.refusals import Refused
 
 SPLIT = "imported_split"  # field of an exported record: with which split the question came in
+SEX = "PatientSex"
+_SEX_AS_CODED = {sex.label: sex.value for sex in Sex if sex}
 STATE = "review_state"  # field of an exported record; what reviews decided is not for a file to say, and not read
 
 # To "in review" when a round with the question opens; back to what it was when the round ends without a review of it.
@@ -75,25 +77,29 @@ def states_before(state: State) -> tuple[State, ...]:
 
 
 # A cell that a spreadsheet could take for a formula, or that starts with the apostrophe that marks one here.
-_FORMULA = re.compile(r"^(?:'|\s*[=+\-@＝＋－＠﹢﹣﹦﹫]|[\t\r\n])")
+_SIGNS = "[=+\\-@＝＋－＠﹢﹣﹦﹫]"
+_FORMULA = re.compile(rf"^(?:'|\s*{_SIGNS}|[\t\r\n])")
+# Where a spreadsheet of another locale begins a new cell, or a new line: quotes do not keep it from that.
+_INSIDE = re.compile(rf"(?<=[;\t\r\n])(?=['\s]*{_SIGNS})")
+_MARKED_INSIDE = re.compile(rf"(?<=[;\t\r\n])'(?=['\s]*{_SIGNS})")
 
 
 def neutralised(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: one apostrophe in front of what could be one.
-
-    Reversible: whoever reads the file takes one leading apostrophe away, see ``restored``.
+    """Text that no spreadsheet takes for a formula, whatever ends a cell there: one apostrophe in front of what could
+    be one. Reversible: see ``restored``.
     """
+    text = _INSIDE.sub("'", text)
     return "'" + text if _FORMULA.match(text) else text
 
 
 def restored(cell: str) -> str:
     """The text before ``neutralised``."""
-    return cell.removeprefix("'")
+    return _MARKED_INSIDE.sub("", cell.removeprefix("'"))
 
 
 def read_cell(cell: str) -> str:
     """The text of a cell of any file: an apostrophe goes only where ``neutralised`` would have put it."""
-    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell
+    return _MARKED_INSIDE.sub("", cell[1:] if cell[:1] == "'" and _FORMULA.match(cell[1:]) else cell)
 
 
 # --- The entries of a question file in any of its forms: one JSON object, JSON Lines, -------------
@@ -176,6 +182,9 @@ def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
     for number, row in lines:
         cells = [cell.strip() for cell in row]
         if names and any(cells):
+            if STATE in names and SEX in names[: len(cells)]:  # exported here, where sex stands in words
+                place = names.index(SEX)
+                cells[place] = _SEX_AS_CODED.get(cells[place], cells[place])
             yield _entry(number, names, cells)
         elif any(cells):
             names = _header(cells)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
+from typing import IO, Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse
@@ -22,7 +21,7 @@ from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_r
 from annotation.case.kernels.durations import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState, RoundSteps
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
-from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
+from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, Resource, formats_here, write_codebook
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
@@ -71,7 +70,7 @@ from annotation.site.permissions import (
 from annotation.site.sorted_tables import numbered_page, sorted_page
 from annotation.statistics.kernels.issues import CountingRule
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
-from annotation.views.site.downloads import table_response
+from annotation.views.site.downloads import package_response, table_response
 
 
 class Scope(Struct, frozen=True):
@@ -394,10 +393,16 @@ def round_export(request: AuthenticatedRequest, slug: str, form: str) -> FileRes
 
 def reviews_file(review_round: ReviewRound, form: str, taken_by: By, *, source_ids: bool) -> FileResponse:
     """Written whole before the first byte is sent, so that none is cut short. Raises Http404 for another format."""
-    if form not in formats_here():
+    if form not in (*formats_here(), PACKAGE):
         raise Http404
-    write = partial(export_reviews, review_round, Format(form), source_ids=source_ids, **taken_by)
-    return table_response(f"{review_round.slug}-reviews", Format(form), write)
+
+    def write(file: IO[bytes], one: Format) -> object:
+        return export_reviews(review_round, one, file, source_ids=source_ids, **taken_by)
+
+    if form == PACKAGE:
+        columns = columns_of_reviews(review_round, source_ids=source_ids)
+        return package_response(review_round.slug, [Resource("reviews", columns, write)])
+    return table_response(f"{review_round.slug}-reviews", Format(form), lambda file: write(file, Format(form)))
 
 
 @person_required

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 
-from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
+from annotation.exports.tables import CONTENT_TYPES, Format, Resource, scratch_file, write_package
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 
 
@@ -19,6 +19,13 @@ def table_response(name: str, form: Format, write: Callable[[IO[bytes]], object]
     write(file)
     named = f"{name}.{form.value}"
     return FileResponse(file, as_attachment=True, filename=named, content_type=CONTENT_TYPES[form])
+
+
+def package_response(name: str, resources: Sequence[Resource]) -> FileResponse:
+    """All these tables in all formats, with codebook and data package."""
+    file = scratch_file()
+    write_package(file, name, resources)
+    return FileResponse(file, as_attachment=True, filename=f"{name}.zip", content_type="application/zip")
 
 
 def drawn_response(file: bytes, subject: str, figure: str, width: Width, form: FigureForm) -> HttpResponse:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from annotation.enums import QuestionState
 from annotation.exports.bank_export import BankChoice, BankForm, Wordings, export_bank
 from annotation.exports.kernels.question_records import TEMPLATE
+from annotation.exports.tables import restored
 from annotation.models import (
     AnswerKey,
     AuditEvent,
@@ -142,7 +143,7 @@ def test_what_was_edited_is_replaced_and_the_rest_stays(tmp_path: Path, cora: Us
     changed["review_state"] = wanted["z"]["review_state"] = "revised"
     assert json.loads(told) == wanted
     assert json.loads(export(tmp_path / "before", wordings=Wordings.AS_IMPORTED)) == records
-    rows = (tmp_path / "out/changes.csv").read_text().splitlines()
+    rows = [restored(row) for row in (tmp_path / "out/changes.csv").read_text("utf-8-sig").splitlines()]
     assert rows[0] == "id,field,before,after,why,round"
     assert rows[1] == 'q2 ä;=1,option_a,"Yes, on the left","Yes, on the right side",Side was wrong,'
     assert rows[2] == "q2 ä;=1,correct_answer,B,A,Side was wrong,"
@@ -162,7 +163,7 @@ def test_the_round_that_prompted_an_edit_is_named(tmp_path: Path, cora: User, ri
     revision = edit(2, cora, reason="=Unsound *stem*", stem="Another <stem>?")
     assert revision.edit.settlement is None, "an edit that names none was prompted by what settled the wording before"
     export(tmp_path / "out")
-    row = (tmp_path / "out/changes.csv").read_text().splitlines()[1]
+    row = (tmp_path / "out/changes.csv").read_text("utf-8-sig").splitlines()[1]
     assert row.endswith(",Another <stem>?,'=Unsound *stem*,Spring")
     page = (tmp_path / "out/changes.md").read_text()
     assert "- **question**, round Spring" in page
@@ -177,7 +178,7 @@ def test_an_edit_that_was_taken_back_is_no_change(tmp_path: Path, cora: User) ->
     told = json.loads(export(tmp_path / "out"))
     assert told["q1 ä;=1"].pop("review_state") == "revised"
     assert told == PLAIN
-    assert (tmp_path / "out/changes.csv").read_text().splitlines() == ["id,field,before,after,why,round"]
+    assert (tmp_path / "out/changes.csv").read_text("utf-8-sig").splitlines() == ["id,field,before,after,why,round"]
     assert "No question differs from its file." in (tmp_path / "out/changes.md").read_text()
 
 
@@ -189,8 +190,8 @@ def test_the_newest_file_is_what_edits_are_compared_with(tmp_path: Path, cora: U
     edit(2, cora, category="Edited")
     told = json.loads(export(tmp_path / "out"))
     assert [record["category"] for record in told.values()] == ["Newer", "Edited", "Newer", "Newer", "Newer"]
-    (row,) = (tmp_path / "out/changes.csv").read_text().splitlines()[1:]
-    assert row == "q2 ä;=1,category,Newer,Edited,Side was wrong,"
+    (row,) = (tmp_path / "out/changes.csv").read_text("utf-8-sig").splitlines()[1:]
+    assert restored(row) == "q2 ä;=1,category,Newer,Edited,Side was wrong,"
 
 
 def test_a_correction_that_comes_back_changes_nothing(tmp_path: Path, cora: User) -> None:
@@ -248,7 +249,7 @@ def test_what_was_found_wanting_stays_back_and_records_carry_their_state(tmp_pat
         "what reviews rejected goes out only where it is asked for"
     )
     file = export(tmp_path / "all", form, states=tuple(QuestionState))
-    if form != BankForm.PARQUET:
+    if form not in (BankForm.PARQUET, BankForm.XLSX):
         marked = [state for state in states.values() if form != BankForm.REXVQA or state != "imported"]
         assert re.findall(rb"accepted|rejected|withdrawn|needs_revision|imported", file) == [s.encode() for s in marked]
     again = run_import(tmp_path / "all" / form.file_name, bank="All")
@@ -294,7 +295,10 @@ def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
     assert not AuditEvent.objects.filter(act="bank.exported").exists()
     (folder / "old").rmdir()
     call_command(*arguments, verbosity=0)
-    assert sorted(path.name for path in folder.iterdir()) == ["card.md", "changes.csv", "changes.md", "questions.csv"]
+    described = {"codebook.csv", "datapackage.json"}
+    assert {path.name for path in folder.iterdir()} == described | {
+        *("card.md", "changes.csv", "changes.md", "questions.csv")
+    }
     assert not list(tmp_path.glob("*.part"))
     assert AuditEvent.objects.get(act="bank.exported").facts["questions"] == len(PLAIN)
 

@@ -120,7 +120,7 @@ def test_the_list_of_missing_images_as_page_and_file(client: Client, cora: User,
     assert 'href="/banks/chest/2/">2</a>' in page.content.decode()
     assert "3 images missing" in client.get("/banks/chest/").content.decode()
     file = client.get(reverse("bank-missing-file", args=["chest"]))
-    content = b"".join(file.streaming_content).decode()  # type: ignore[attr-defined]
+    content = b"".join(file.streaming_content).decode("utf-8-sig")  # type: ignore[attr-defined]
     rows = list(csv.DictReader(io.StringIO(content, newline="")))
     assert (rows[0]["path"], rows[0]["questions"]) == ("1/lateral.png", "1|2")
     assert AuditEvent.objects.get(act="bank.missing_images_taken").facts["rows"] == 3

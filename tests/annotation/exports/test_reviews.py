@@ -79,7 +79,7 @@ def test_names_and_addresses_of_people_stay_here(reviewed: ReviewRound, noon: da
 
 def test_the_formats_agree(reviewed: ReviewRound, noon: datetime) -> None:
     lines = [json.loads(line) for line in exported(reviewed, Format.JSONL, noon).decode().splitlines()]
-    table = list(csv.DictReader(io.StringIO(exported(reviewed, Format.CSV, noon).decode(), newline="")))
+    table = list(csv.DictReader(io.StringIO(exported(reviewed, Format.CSV, noon).decode("utf-8-sig"), newline="")))
     parquet = pq.read_table(io.BytesIO(exported(reviewed, Format.PARQUET, noon))).to_pylist()
     for line, row, record in zip(lines, table, parquet, strict=True):
         for name in ("comment", "reasoning", "reviewer", "verdict", "category"):
@@ -121,7 +121,7 @@ def test_the_command_writes_the_file_and_its_codebook(reviewed: ReviewRound, for
     first = path.read_bytes()
     call_command("export_reviews", "--round", "Round", "--format", form.value, "--output", str(path))
     assert path.read_bytes() == first
-    with (tmp_path / "reviews.codebook.csv").open() as file:
+    with (tmp_path / "reviews.codebook.csv").open(encoding="utf-8-sig") as file:
         assert [row["column"] for row in csv.DictReader(file)] == [
             column.name for column in columns_of_reviews(ReviewRound(), source_ids=False)
         ]

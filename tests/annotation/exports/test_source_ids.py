@@ -45,7 +45,7 @@ def reviewed(bank: QuestionBank, rita: User, cora: User, noon: datetime) -> Revi
 
 
 def body(response: object) -> list[dict[str, str]]:
-    text = b"".join(response.streaming_content).decode()  # type: ignore[attr-defined]
+    text = b"".join(response.streaming_content).decode("utf-8-sig")  # type: ignore[attr-defined]
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -59,7 +59,9 @@ def test_a_coordinator_sees_the_own_id_of_a_question(client: Client, bank: Quest
 def test_the_table_of_ids_names_every_question_and_is_noted(client: Client, bank: QuestionBank, cora: User) -> None:
     client.force_login(cora)
     rows = body(client.get("/banks/chest/ids.csv"))
-    assert [(row["question"], row["source_id"]) for row in rows] == [(str(n), f"own/{n} ä;=1") for n in (1, 2, 3)]
+    assert [(row["question"], restored(row["source_id"])) for row in rows] == [
+        (str(n), f"own/{n} ä;=1") for n in (1, 2, 3)
+    ]
     assert restored(rows[0]["question_id"]) == Question.objects.get(number=1).public_id
     event = AuditEvent.objects.get(act="bank.source_ids_taken")
     assert (event.actor, event.facts["rows"]) == (cora, 3)
@@ -71,7 +73,7 @@ def test_reviews_of_a_closed_round_can_carry_them(client: Client, reviewed: Revi
     assert client.get(f"{address}?source_ids=1").status_code == 403
     ReviewRound.objects.update(state=RoundState.CLOSED)
     rows = body(client.get(f"{address}?source_ids=1"))
-    assert [row["source_id"] for row in rows] == [f"own/{row['question']} ä;=1" for row in rows]
+    assert [restored(row["source_id"]) for row in rows] == [f"own/{row['question']} ä;=1" for row in rows]
     assert len(rows) == 3
     assert "source_id" not in body(client.get(address))[0]
     assert "source_id" in client.get("/rounds/round/codebook/").content.decode()
@@ -85,13 +87,13 @@ def test_the_command_takes_them_from_a_closed_round(reviewed: ReviewRound, tmp_p
     assert not path.exists()
     ReviewRound.objects.update(state=RoundState.CLOSED)
     call_command(*arguments, verbosity=0)
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8-sig") as file:
         table = csv.DictReader(file)
         assert list(table.fieldnames or ()) == [
             *(column.name for column in columns_of_reviews(ReviewRound(), source_ids=False)),
             "source_id",
         ]
-        assert {row["source_id"] for row in table} == set(IDS)
+        assert {restored(row["source_id"]) for row in table} == set(IDS)
 
 
 def test_a_coordinator_who_is_still_to_answer_blind_sees_none(

@@ -231,7 +231,7 @@ def test_the_line_of_a_prompt_counts_criteria_issues_and_what_rules_rejected(
     assert (second.rejected, second.cost) == (share(1, 5), None), "4 were made; without a price there is no cost"
     client.force_login(cora)
     file = client.get(reverse("prompt-history", args=[two.second.public_id]), {"form": "csv"})
-    head, newest, _older = csv.reader(b"".join(file).decode().splitlines())
+    head, newest, _older = csv.reader(b"".join(file).decode("utf-8-sig").splitlines())
     row = dict(zip(head, newest, strict=True))
     assert (row["version"], row["rejected_n"], row["rejected_count"], row["cost"]) == ("2", "5", "1", "")
     assert (row["question_quality_count"], row["question_quality_n"]) == ("2", "3")

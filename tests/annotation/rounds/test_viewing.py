@@ -164,7 +164,7 @@ def test_the_export_says_under_which_conditions(draft: ReviewRound, cora: User, 
     say(theirs(rita)[0])
     file = io.BytesIO()
     export_reviews(draft, Format.CSV, file, actor=cora, at=noon)
-    [row] = csv.DictReader(io.StringIO(file.getvalue().decode()))
+    [row] = csv.DictReader(io.StringIO(file.getvalue().decode("utf-8-sig")))
     assert (row["hidden_tools"], row["least_window"]) == ("line|ratio", "1280x720")
 
 

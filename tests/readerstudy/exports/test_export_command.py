@@ -35,7 +35,7 @@ def test_a_file_and_its_codebook_the_same_each_time(study: ReaderStudy, form: Fo
     first = path.read_bytes()
     export(path, form=form.value)
     assert path.read_bytes() == first
-    with (tmp_path / "answers.codebook.csv").open() as file:
+    with (tmp_path / "answers.codebook.csv").open(encoding="utf-8-sig") as file:
         named = [row["column"] for row in csv.DictReader(file)]
     assert named == [column.name for column in columns_of(study, StudyTable.RESPONSES)]
     assert len(list(tmp_path.iterdir())) == 2
@@ -49,7 +49,7 @@ def test_into_a_folder_go_all_tables(study: ReaderStudy, tmp_path: Path) -> None
 
 def test_one_table_by_its_name(study: ReaderStudy, tmp_path: Path) -> None:
     export(tmp_path / "v.csv", "--table", "voidings")
-    with (tmp_path / "v.csv").open() as file:
+    with (tmp_path / "v.csv").open(encoding="utf-8-sig") as file:
         assert [row["reason"] for row in csv.DictReader(file)] == ["two keys are right"]
 
 

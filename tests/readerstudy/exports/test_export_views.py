@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import zipfile
 
 import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
+from annotation.exports.tables import Format
 from annotation.models import User
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import StudyTable
@@ -32,7 +35,7 @@ def test_the_responses_of_a_closed_study(client: Client, study: ReaderStudy, cor
     assert response["Content-Type"] == "text/csv; charset=utf-8"
     assert response["Content-Disposition"] == 'attachment; filename="trial-responses.csv"'
     assert "no-store" in response["Cache-Control"]
-    rows = list(csv.DictReader(io.StringIO(body(response).decode(), newline="")))
+    rows = list(csv.DictReader(io.StringIO(body(response).decode("utf-8-sig"), newline="")))
     assert len(rows) == 17
     assert rows[1]["correct"] == "true"
 
@@ -64,9 +67,19 @@ def test_who_is_refused(client: Client, study: ReaderStudy, ada: User, cora: Use
     assert client.post(address("orders")).status_code == 200
 
 
+def test_one_button_takes_all_that_is_not_hidden(client: Client, study: ReaderStudy, cora: User) -> None:
+    client.force_login(cora)
+    for state, n_tables in ((StudyState.OPEN, 4), (StudyState.CLOSED, 6)):
+        ReaderStudy.objects.update(state=state)
+        with zipfile.ZipFile(io.BytesIO(body(client.post(address("all", form="zip"))))) as archive:
+            described = json.loads(archive.read("trial/datapackage.json"))["resources"]
+            assert len(archive.namelist()) == n_tables * len(Format) + 2
+        assert ("responses" in {one["name"] for one in described}) is (state == StudyState.CLOSED)
+
+
 def test_what_is_not_there(client: Client, study: ReaderStudy, cora: User) -> None:
     client.force_login(cora)
-    for wrong in (address("people"), address(form="xlsx"), address(slug="other")):
+    for wrong in (address("people"), address(form="ods"), address("all"), address(slug="other")):
         assert client.post(wrong).status_code == 404
     assert client.get(reverse("study-codebook", args=["trial", "people"])).status_code == 404
 
@@ -75,7 +88,7 @@ def test_the_codebook_names_key_and_correct_only_after_closing(client: Client, s
     client.force_login(cora)
     for state, named in ((StudyState.OPEN, False), (StudyState.CLOSED, True)):
         ReaderStudy.objects.update(state=state)
-        text = client.get(reverse("study-codebook", args=["trial", "responses"])).content.decode()
+        text = client.get(reverse("study-codebook", args=["trial", "responses"])).content.decode("utf-8-sig")
         columns = [row["column"] for row in csv.DictReader(io.StringIO(text, newline=""))]
         assert ({"key", "correct"} <= set(columns)) is named
 
@@ -100,10 +113,10 @@ def test_the_buttons_say_what_is_hidden_and_what_unblinds(study: ReaderStudy) ->
     def shown() -> str:
         return render_to_string("readerstudy/studies/_exports.html", {"study": study, "exports": export_offers(study)})
 
-    assert shown().count("<button") == 6 * 3
+    assert shown().count("<button") == 1 + 6 * 4
     assert "unblinds the study" in shown()
     study.unblinded_at = NOON
     assert "unblinds the study" not in shown()
     study.state = StudyState.OPEN
-    assert shown().count("<button") == 4 * 3
+    assert shown().count("<button") == 1 + 4 * 4
     assert shown().count("Hidden until the study is closed") == 2

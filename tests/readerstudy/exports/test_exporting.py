@@ -60,7 +60,7 @@ def test_the_formats_agree_and_a_spreadsheet_runs_nothing(
     study: ReaderStudy, table: StudyTable, noon: datetime
 ) -> None:
     told = lines(study, table, noon)
-    rows = list(csv.DictReader(io.StringIO(exported(study, table, noon, Format.CSV).decode(), newline="")))
+    rows = list(csv.DictReader(io.StringIO(exported(study, table, noon, Format.CSV).decode("utf-8-sig"), newline="")))
     records = pq.read_table(io.BytesIO(exported(study, table, noon, Format.PARQUET))).to_pylist()
     assert told
     for line, row, record in zip(told, rows, records, strict=True):

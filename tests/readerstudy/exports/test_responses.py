@@ -98,7 +98,7 @@ def test_options_are_canonical_and_the_letter_on_screen_stands_beside_them(study
 def test_what_a_mixed_model_needs_is_there(study: ReaderStudy) -> None:
     row = rows_of(study)[1]
     assert (row["task"], row["difficulty"], row["category"]) == ("negation", "hard", "CATEGORY-WORDS negation")
-    assert (row["exam"], row["case"], row["revision"]) == ("exam1", 1, 1)
+    assert (row["exam"], row["case"], row["revision"]) == ("xexam1", 1, 1)
     assert (row["arm"], row["information"], row["aid"], row["case_set"]) == (1, "none", "none", "All cases")
     assert (row["key"], row["study"], row["protocol_sha256"]) == ("B", "trial", study.protocol_sha256)
 
