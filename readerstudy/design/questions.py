@@ -10,10 +10,10 @@ from django.db.models import Count, Exists, OuterRef
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
-from annotation.enums import AssignmentState, Difficulty, Task, Verdict
+from annotation.enums import AssignmentState, Difficulty, QuestionState, Task, Verdict
 from annotation.generation.question_origins import generated_in, holds_generated
 from annotation.ingest.completeness import has_lost_images
-from annotation.models import Question, QuestionBank, Review, Revision
+from annotation.models import Question, QuestionBank, Review, Revision, Settlement
 from annotation.models.question import RevisionQuerySet
 from annotation.questionbank.priors import Patients, patients_of, questions_with_keys
 from annotation.review.kernels.form import is_accepting
@@ -120,7 +120,8 @@ def verdicts_on(bank: QuestionBank) -> dict[int, set[str]]:
     """The verdicts of all reviews that count on each revision of the bank: the newest of each reviewer and round.
 
     Reviews of assignments that were withdrawn do not count. An older review that says accept beside a wrong key, or
-    beside no valid option, counts as NOT_ACCEPTED.
+    beside no valid option, counts as NOT_ACCEPTED. Where a round settled a revision, that decides, as for the state of
+    the question: an adjudicator may accept what reviewers did not.
     """
     later = Review.objects.filter(assignment=OuterRef("assignment"), version__gt=OuterRef("version"))
     rows = (
@@ -133,6 +134,9 @@ def verdicts_on(bank: QuestionBank) -> dict[int, set[str]]:
     for revision_id, verdict, flags in rows:
         contradicts = verdict == Verdict.ACCEPT and not is_accepting(verdict, flags)
         found[revision_id].add(NOT_ACCEPTED if contradicts else verdict)
+    settled = Settlement.objects.filter(revision__bank=bank).exclude(decision="").order_by("decided_at", "pk")
+    for revision_id, outcome in settled.values_list("revision", "outcome"):
+        found[revision_id] = {Verdict.ACCEPT if outcome == QuestionState.ACCEPTED else outcome}
     return dict(found)
 
 

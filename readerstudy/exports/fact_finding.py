@@ -178,7 +178,7 @@ def _case_boxes(result: StoredAnalysis, facts: StudyFacts) -> list[Box]:
     if cases.n_bank is not None:
         boxes.append(Box(f"Question bank: {cases.n_bank:,}"))
     if cases.n_pool is not None:
-        pool = "all questions were candidates" if cases.pool_reason else "accepted by every review"
+        pool = "all questions were candidates" if cases.pool_reason else "accepted by every review or an adjudicator"
         boxes.append(Box(f"Pool of the draw: {cases.n_pool:,} ({pool})"))
     how = "Drawn" if cases.n_pool is not None else "Listed"
     boxes.append(Box(f"{how} for the study: {asked['n_cases']}", _voided(result)))

@@ -33,7 +33,13 @@ PEOPLE_PER_PAGE = 50
 SORTED_BY: Columns = {"name": Lower("name"), "email": "email", "log-in": "last_login"}
 
 
-@role_required(Role.ADMINISTRATOR)
+WHO_INVITES = _(
+    "Administrators manage people and invite to the site. Coordinators invite reviewers on the page of a round, and "
+    "readers on the page of a study."
+)
+
+
+@role_required(Role.ADMINISTRATOR, refusal=WHO_INVITES)
 @require_safe
 @vary_on_headers("HX-Request")
 def people(request: AuthenticatedRequest) -> HttpResponse:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
@@ -24,7 +24,7 @@ from annotation.bin import deleting as acts
 from annotation.discussion.selected_questions import outcome_of_job
 from annotation.enums import Role
 from annotation.jobs.queueing import facts_of_result, job_under_way, jobs_of, may_manage, refusals_of
-from annotation.models import Assignment, QuestionBank, ReviewRound, SamplingPlan, Upload, User
+from annotation.models import Assignment, Job, QuestionBank, ReviewRound, SamplingPlan, Upload, User
 from annotation.people.revived import end_revived, revived
 from annotation.people.roles import held_roles
 from annotation.refusals import Refused
@@ -135,11 +135,34 @@ def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     context = {
         "job": job,
         "outcome": outcome,
-        "facts": facts_of_result(job),
+        "facts": _facts_in_words(job),
         "refusals": refusals_of(job),
         "may_manage": may_manage(request.user, job),
     }
     return render(request, template, context)
+
+
+WORDS_OF_RESULTS = {
+    "created": gettext_lazy("Created"),
+    "rejected": gettext_lazy("Refused"),
+    "made": gettext_lazy("Questions written"),
+    "finished": gettext_lazy("Finished"),
+    "unread": gettext_lazy("Answers that could not be read"),
+    "different": gettext_lazy("Numbers that differ"),
+}
+IDS_OF_RESULTS = ("analysis", "report", "comparison", "run", "upload")  # for programs
+
+
+def _facts_in_words(job: Job) -> dict[str, Any]:
+    """For people: no names of fields, no ids, no hashes."""
+    answers = {True: _("yes"), False: _("no")}
+    return {
+        str(WORDS_OF_RESULTS.get(name) or name.removeprefix("n_").replace("_", " ").capitalize()): answers[value]
+        if isinstance(value, bool)
+        else value
+        for name, value in facts_of_result(job).items()
+        if name not in IDS_OF_RESULTS and not name.endswith("sha256")
+    }
 
 
 @anyone

@@ -57,9 +57,11 @@ def person_required(view: View) -> View:
     return _guard(view, policy="person", roles=None, refusal="")
 
 
-def role_required(*roles: Role) -> Callable[[View], View]:
-    """People who hold one of these roles on the site; others get 403 with a sentence that says so."""
-    refusal = _("This page is for people with the role: %(roles)s.") % {"roles": ", ".join(r.label for r in roles)}
+def role_required(*roles: Role, refusal: str = "") -> Callable[[View], View]:
+    """People who hold one of these roles on the site; others get 403 with a sentence that says so, or what to do."""
+    refusal = refusal or _("This page is for people with the role: %(roles)s.") % {
+        "roles": ", ".join(r.label for r in roles)
+    }
 
     def decorate(view: View) -> View:
         return _guard(view, policy="role:" + ",".join(roles), roles=frozenset(roles), refusal=refusal)

@@ -17,6 +17,7 @@ from pytest_django import Settings
 
 from annotation.enums import JobState
 from annotation.models import Job, User, WorkerBeat
+from tests.pages import markup
 
 
 @pytest.fixture
@@ -34,6 +35,27 @@ def test_a_coordinator_sees_the_job(client: Client, cora: User, job: Job) -> Non
     page = client.get(address(job)).content.decode()
     assert "<html" in page
     assert "every 1s" in page
+
+
+def test_a_result_is_told_in_words(client: Client, cora: User, job: Job) -> None:
+    Job.objects.update(
+        state=JobState.SUCCEEDED,
+        result={"n_of_files": 3, "finished": True, "inputs_sha256": "c0ffee", "analysis": "xyz"},
+    )
+    client.force_login(cora)
+    page = markup(client.get(f"/jobs/{job.public_id}/"))
+    assert "<dt>Of files</dt><dd>3</dd>" in page
+    assert "<dt>Finished</dt><dd>yes</dd>" in page
+    for raw in ("n_of_files", "sha256", "c0ffee", "xyz"):
+        assert raw not in page
+
+
+def test_a_job_that_starts_again_says_so(client: Client, cora: User, job: Job) -> None:
+    client.force_login(cora)
+    for attempts, state, is_told in ((1, "running", False), (2, "running", True), (1, "queued", True)):
+        Job.objects.update(attempts=attempts, state=state)
+        page = client.get(f"/jobs/{job.public_id}/").content.decode()
+        assert ("The worker was stopped in the middle" in page) is is_told
 
 
 def test_the_fragment_is_only_the_job(client: Client, cora: User, job: Job) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.enums import AssignmentState, Verdict
+from annotation.enums import AssignmentState, BindingVerdict, QuestionState, Verdict
 from annotation.models import Assignment, Review, Revision, User
 from annotation.review.outcomes import round_outcomes
 from readerstudy.design.questions import mates_of_patient, pool_of
+from tests.annotation.adjudication.made import make_adjudicated
 from tests.annotation.review.cases import NOON, assignments_of, make_round
+from tests.conftest import make_person
 from tests.readerstudy.design.made import make_questions, revision_of, same_patient
 
 pytestmark = pytest.mark.django_db
@@ -34,6 +36,19 @@ def test_only_unanimous_acceptance_lets_a_question_in(rita: User, remo: User) ->
     other[3].state = AssignmentState.WITHDRAWN
     other[3].save()
     assert [one.number for one in pool_of(review_round.plan.bank)] == [1, 3, 4]
+
+
+def test_what_an_adjudicator_decided_counts_as_in_the_bank(cora: User, rita: User, remo: User) -> None:
+    made = make_adjudicated(cora, rita, remo, make_person("Judy"))
+    bank = made.plan.bank
+    assert [one.number for one in pool_of(bank)] == [1, 3]  # 3: one review, which accepts
+    made.settlements.filter(revision__question__number=2).update(
+        outcome=QuestionState.ACCEPTED, decision=BindingVerdict.ACCEPT, decided_at=NOON
+    )
+    made.settlements.filter(revision__question__number=3).update(
+        outcome=QuestionState.REJECTED, decision=BindingVerdict.REJECT, decided_at=NOON
+    )
+    assert [one.number for one in pool_of(bank)] == [1, 2]
 
 
 def test_an_older_review_that_accepts_a_wrong_key_accepts_nothing(rita: User) -> None:

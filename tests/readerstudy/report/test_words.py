@@ -254,7 +254,7 @@ def test_a_draw_is_told_as_one(said: Said) -> None:
     assert "8 cases were drawn at random (seed 1) out of a pool of 30,000" in flat(methods_text(result, drawn))
     boxes = dict(flow_of(result, drawn).columns)["Cases"]
     assert boxes[0].text == "Question bank: 41,007"
-    assert boxes[1].text == "Pool of the draw: 30,000 (accepted by every review)"
+    assert boxes[1].text == "Pool of the draw: 30,000 (accepted by every review or an adjudicator)"
 
 
 @pytest.mark.parametrize("width", list(Width))
