@@ -115,7 +115,7 @@ def test_rows_tell_days_and_no_moment_browser_or_name_of_a_reading(study: Reader
     assert not re.search(r"\d\d:\d\d:\d\d", str(tables))
     assert not any(name in str(tables) for name in Reading.objects.values_list("public_id", flat=True))
     [row] = [row for row in tables[StudyTable.RESPONSES] if row["case_id"] == reading.case.public_id][:1]
-    assert (row["opened_at"], len(str(row["reading_id"]))) == (noon.date().isoformat(), 16)
+    assert (row["opened_at"], len(str(row["reading_id"]))) == (noon.date().isoformat(), 17)
     ids = [row["reading_id"] for row in tables[StudyTable.RESPONSES] if row["reading_id"]]
     assert len(ids) == len(set(ids))
     assert {event["reading_id"] for event in tables[StudyTable.EVENTS]} <= set(ids)
