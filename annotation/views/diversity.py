@@ -72,7 +72,6 @@ def bank_near_duplicates(request: AuthenticatedRequest, slug: str) -> HttpRespon
     context = {
         "bank": bank,
         "rules": [(RULES[code], counts[code]) for code in BANKWIDE],
-        "labels": {code: RULES[code].label for code in BANKWIDE},
         "n_twins": counts[PUBLIC_TWIN],
         "n_released": counts[RELEASED_TWIN],
         "is_anything_released": Release.objects.exists(),

@@ -1,10 +1,8 @@
 """The lists of model endpoints and of webhooks, as whoever runs the server writes them. Pure.
 
-Pure.
-
 The key of a model endpoint: it never shows itself, and takes itself out of what others wrote.
 
-Also how a message is signed: as Standard Webhooks (standardwebhooks.com) says. Pure.
+Also how a message is signed: as Standard Webhooks (standardwebhooks.com) says.
 """
 
 from __future__ import annotations
