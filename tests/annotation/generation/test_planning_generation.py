@@ -32,12 +32,13 @@ from annotation.models import (
     SendingPermission,
 )
 from annotation.prompts.kernels.filling import KNOWN, undeclared, unused
-from annotation.prompts.versions import make_version
+from annotation.prompts.versions import next_version
 from annotation.refusals import Refused
 from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.generation.made import FINDINGS, IMPRESSION, bank_with_reports, wanted_of
 from tests.annotation.model_calls.simulated_calls import NOON, asked_server, make_permission, make_prompt
 from tests.annotation.questionbank.files import make_record, run_import, write_file
+from tests.annotation.review.cases import make_bank
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
@@ -109,18 +110,10 @@ def test_an_exam_whose_report_names_somebody_is_passed_over_and_told(tmp_path: P
     plan = plan_generation(wanted_of(bank, n_exams=4), at=NOON)
     assert all("Miller" not in one.text for one in plan.found.reports)
     assert {one["rules"][0] for one in plan.found.refused} <= {"identifier_name"}
-    refused = refused_of_all(bank)
-    assert {one["exam"] for one in refused} == set(
-        Question.objects.filter(bank=bank, number__gt=4).values_list("exam__pseudonym", flat=True)
-    )
-
-
-def refused_of_all(bank: QuestionBank) -> list[dict[str, Any]]:
-    with refuses(Refused, "too_few_reports") as found:
+    with refuses(Refused, "too_few_reports", match="holds back 2") as found:
         reports_of_bank(bank, 5, seed=1)
-    assert "holds back 2" in str(found.value)
-    listed: list[dict[str, Any]] = found.value.facts["identifiers"]
-    return listed
+    held = Question.objects.filter(bank=bank, number__gt=4).values_list("exam__pseudonym", flat=True)
+    assert {one["exam"] for one in found.value.facts["identifiers"]} == set(held)
 
 
 def test_a_plan_says_all_and_stores_nothing(bank: QuestionBank) -> None:
@@ -175,13 +168,10 @@ def test_what_is_wrong_in_a_file_is_named_by_row(
     assert "Miller" not in str(refusal)
 
 
-def test_an_exam_comes_once(tmp_path: Path, bank: QuestionBank) -> None:
-    path = reports_file(tmp_path, 1, 2, study_id="same")
-    assert "row 2: The exam comes twice" in str(refusal_of(wanted_of(bank, reports=sent(path))))
-
-
-def test_an_empty_file_is_refused(tmp_path: Path, bank: QuestionBank) -> None:
-    assert refusal_of(wanted_of(bank, reports=sent(write_file(tmp_path, {}, "none.json")))).code == "no_reports"
+def test_an_exam_that_comes_twice_or_no_exam_at_all_is_refused(tmp_path: Path, bank: QuestionBank) -> None:
+    twice, none = reports_file(tmp_path, 1, 2, study_id="same"), write_file(tmp_path, {}, "none.json")
+    assert "row 2: The exam comes twice" in str(refusal_of(wanted_of(bank, reports=sent(twice))))
+    assert refusal_of(wanted_of(bank, reports=sent(none))).code == "no_reports"
 
 
 # --- reports of exams of the bank ---
@@ -198,11 +188,7 @@ def test_a_report_without_images_goes_to_its_exam_in_the_bank(bank: QuestionBank
     assert (first["study_id"], first["Findings"], first["Impression"]) == ("study-1", "A nodule.", None)
     assert (second["study_id"], second["Findings"], second["Impression"]) == ("study-2", None, "No mass.")
     assert first["ImagePath"] == make_record(1, 1)["ImagePath"]
-    assert run.images_root == begun_root(bank)
-
-
-def begun_root(bank: QuestionBank) -> str:
-    return planned(wanted_of(bank)).images_root
+    assert run.images_root == planned(wanted_of(bank)).images_root
 
 
 @pytest.mark.parametrize(
@@ -318,17 +304,11 @@ def test_a_permission_for_reports_alone_is_enough(bank: QuestionBank) -> None:
     start(planned(wanted_of(bank)).bullets_batch, actor=None, at=NOON)
 
 
-def test_a_bank_without_reports(bank: QuestionBank, tmp_path: Path) -> None:
-    records = {"q": make_record(Findings=None, Impression=None)}
-    run_import(write_file(tmp_path, records, "bare.json"), bank="Bare")
-    bare = QuestionBank.objects.get(name="Bare")
+def test_a_bank_without_reports_and_a_prompt_made_for_something_else(bank: QuestionBank) -> None:
+    bare = make_bank("Bare")
     make_permission(bare, reports=True)
     assert refusal_of(wanted_of(bare, n_exams=1)).code == "no_reports"
-
-
-def test_a_prompt_made_for_something_else(bank: QuestionBank) -> None:
-    prompt = make_prompt()
-    assert refusal_of(wanted_of(bank, bullets_prompt=prompt), n_prompts=1).code == "wrong_purpose"
+    assert refusal_of(wanted_of(bank, bullets_prompt=make_prompt()), n_prompts=1).code == "wrong_purpose"
 
 
 # --- prompts and rows ---
@@ -348,17 +328,7 @@ def test_our_prompts_are_stored_once() -> None:
 
 def test_a_person_can_write_the_next_version_of_ours_and_its_variables_are_filled(bank: QuestionBank) -> None:
     _bullets, ours = ensure_prompts(NOON)
-    theirs = make_version(
-        ours.name,
-        PromptPurpose.QUESTIONS,
-        f"{ours.text}\nWrite in plain words.",
-        variables=ours.variables,
-        schema=ours.schema,
-        parent=ours,
-        reason="a test",
-        actor=None,
-        at=NOON,
-    )
+    theirs = next_version(ours, text=f"{ours.text}\nWrite in plain words.", reason="a test", actor=None, at=NOON)
     assert str(theirs) == "questions from findings v2"
     assert set(theirs.variables) <= set(KNOWN[PromptPurpose.QUESTIONS])
     calls = list(planned(wanted_of(bank)).bullets_batch.calls.all())
