@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -47,8 +47,7 @@ from annotation.generation.kernels.answer_forms import (
 from annotation.generation.report_sources import exam_fields_of, text_of
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
-from annotation.model_calls.attempts import Asking, CallPlan, store_batch
-from annotation.model_calls.attempts import answers_of as texts_of
+from annotation.model_calls.attempts import Asking, CallPlan, answers_of, store_batch
 from annotation.model_calls.batch_files import custom_id
 from annotation.model_calls.call_batches import start
 from annotation.model_calls.next_calls import tally
@@ -65,7 +64,7 @@ Clock = Callable[[], datetime]
 # --- what is asked, and what was answered ---
 def fill_calls(calls: Sequence[ModelCall]) -> Iterable[dict[str, str]]:
     """The variables of our prompts, of calls that name their report: its text, its usable findings, how many to ask."""
-    ids = [(call.values or {})["report"] for call in calls]
+    ids = [_report_of(call) for call in calls]
     reports = reports_with_texts(GenerationReport.objects.filter(pk__in=ids))
     usable = usable_bullets(ids)
     return [
@@ -93,18 +92,9 @@ def usable_bullets(reports: Iterable[int]) -> dict[int, list[Bullet]]:
     return found
 
 
-class Answer(Struct, frozen=True):
-    """The answer of a call to the report that it names; ``text`` None: the model refused, or was cut."""
-
-    call: ModelCall
-    report: int
-    text: str | None
-
-
-def answers_of(batch: CallBatch) -> Iterator[Answer]:
-    """By number of the call."""
-    for call, text in texts_of(batch):
-        yield Answer(call, (call.values or {})["report"], text)
+def _report_of(call: ModelCall) -> int:
+    pk: int = (call.values or {})["report"]
+    return pk
 
 
 # --- what is made ---
@@ -131,9 +121,9 @@ def _take(run: GenerationRun, at: datetime) -> None:
     reports = reports_with_texts(GenerationReport.objects.filter(run=run))
     rows: list[Bullet] = []
     problems: list[dict[str, Any]] = []
-    for answer in answers_of(run.bullets_batch):
-        report = reports[answer.report]
-        taken, fault = _bullets_in(answer, report)
+    for call, text in answers_of(run.bullets_batch):
+        report = reports[_report_of(call)]
+        taken, fault = _bullets_in(call, text, report)
         rows += taken
         problems += [not_made(BULLETS, report.number, one.fault, one.number) for one in taken if one.fault]
         if fault or not any(not one.fault for one in taken):
@@ -145,11 +135,11 @@ def _take(run: GenerationRun, at: datetime) -> None:
     record("generation.bullets_taken", actor=None, at=at, subject=run, facts=facts)
 
 
-def _bullets_in(answer: Answer, report: GenerationReport) -> tuple[list[Bullet], str]:
-    if answer.text is None:
+def _bullets_in(call: ModelCall, said: str | None, report: GenerationReport) -> tuple[list[Bullet], str]:
+    if said is None:
         return [], "no_answer"
     try:
-        written = read_bullets(answer.text)
+        written = read_bullets(said)
     except NotInForm:
         return [], "not_in_form"
     text = text_of(report)
@@ -161,7 +151,7 @@ def _bullets_in(answer: Answer, report: GenerationReport) -> tuple[list[Bullet],
             Bullet(
                 report=report,
                 number=number,
-                call=answer.call,
+                call=call,
                 quote=bullet.quote,
                 start=place.start if place else None,
                 end=place.end if place else None,
@@ -199,11 +189,11 @@ def replay(run: GenerationRun) -> MadeQuestions:
     }
     sources = {bullet.call_id for listed in usable.values() for bullet in listed}
     calls = {one.pk: custom_id(one, run.bullets_batch) for one in ModelCall.objects.filter(pk__in=sources)}
-    for answer in answers_of(run.questions_batch):
-        report = reports[answer.report]
-        bullets = usable.get(answer.report, [])
-        history = _history(run, report, answer.call, [calls[one.call_id] for one in bullets[:1]])
-        _make_of_answer(run, made, answer, report, bullets, fields[report.pk], history)
+    for call, text in answers_of(run.questions_batch):
+        report = reports[_report_of(call)]
+        bullets = usable.get(report.pk, [])
+        history = _history(run, report, call, [calls[one.call_id] for one in bullets[:1]])
+        _make_of_answer(run, made, text, report, bullets, fields[report.pk], history)
     return made
 
 
@@ -217,18 +207,18 @@ def _still_stands(bullet: Bullet, report: GenerationReport) -> bool:
 def _make_of_answer(
     run: GenerationRun,
     made: MadeQuestions,
-    answer: Answer,
+    text: str | None,
     report: GenerationReport,
     bullets: Sequence[Bullet],
     fields: dict[str, Any],
     history: dict[str, Any],
 ) -> None:
     try:
-        written = read_questions(answer.text) if answer.text is not None else []
+        written = read_questions(text) if text is not None else []
     except NotInForm:
         made.not_made.append(not_made(QUESTIONS, report.number, "not_in_form"))
         return
-    if answer.text is None:
+    if text is None:
         made.not_made.append(not_made(QUESTIONS, report.number, "no_answer"))
     polarities = {one.number: Polarity(one.polarity) for one in bullets}
     statements = {one.number: one.statement for one in bullets}

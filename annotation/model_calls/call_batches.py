@@ -83,27 +83,26 @@ def may_end(batch: CallBatch) -> bool:
     return is_at_rest and set(open_calls.distinct()) == {CallOutcome.REJECTED}
 
 
-ACTS = {"pause": pause, "resume": start, "end": end, "stop": stop}
-_LABELS = {"pause": "Pause", "resume": "Resume", "end": "End without the refused questions", "stop": "Stop for good"}
-_AFTER = {
-    "pause": BatchState.PAUSED,
-    "resume": BatchState.RUNNING,
-    "end": BatchState.COMPLETE,
-    "stop": BatchState.STOPPED,
+_ACTS = {  # with the words of the button, and the state afterwards
+    "pause": (pause, "Pause", BatchState.PAUSED),
+    "resume": (start, "Resume", BatchState.RUNNING),
+    "end": (end, "End without the refused questions", BatchState.COMPLETE),
+    "stop": (stop, "Stop for good", BatchState.STOPPED),
 }
 
 
 def act_named(batch: CallBatch, act: str, *, actor: User | None, at: datetime) -> None:
     """Pause, resume, end or stop it. Raises BatchRefused, also for another word."""
-    if act not in ACTS:
+    if act not in _ACTS:
         raise BatchRefused("no_act", _("A run is paused, resumed, ended or stopped."), status=404)
-    ACTS[act](batch, actor=actor, at=at)
+    done, _label, _after = _ACTS[act]
+    done(batch, actor=actor, at=at)
 
 
 def acts_now(batch: CallBatch) -> list[tuple[str, str]]:
     """What can be done with it, with the words of the button."""
-    possible = [name for name, after in _AFTER.items() if may_become(batch.state, after)]
-    return [(name, _LABELS[name]) for name in possible if name != "end" or may_end(batch)]
+    possible = [(name, label) for name, (_do, label, after) in _ACTS.items() if may_become(batch.state, after)]
+    return [(name, label) for name, label in possible if name != "end" or may_end(batch)]
 
 
 def change_cap(batch: CallBatch, cap: Decimal, *, actor: User | None, at: datetime) -> None:

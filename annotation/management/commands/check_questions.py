@@ -84,7 +84,7 @@ class Command(ActCommand):
         with progress_bar(_("Checking"), MofNCompleteColumn, quiet=quiet) as watch:
             checked = check_revisions(bank, current, actor=None, at=at, watch=watch)
         summary = summarise(bank)
-        found = Found(bank, checked, summary, duplicates, twins)
+        found = CheckedBank(bank, checked, summary, duplicates, twins)
         self.answer(options, found.as_json, found.as_text)
 
     def _ask(self, bank: QuestionBank, options: dict[str, Any]) -> None:
@@ -132,7 +132,7 @@ def plan_as_text(plan: CheckPlan) -> str:
     return f"{words % facts} {_('Run %(run)s has started; a worker asks for it.') % facts}"
 
 
-class Found(Struct, frozen=True):
+class CheckedBank(Struct, frozen=True):
     bank: QuestionBank
     checked: CheckResult
     summary: BankSummary

@@ -13,9 +13,10 @@ from annotation.endpoints.client import Limits
 from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.generation.kernels.answer_forms import read_bullets, read_questions
-from annotation.generation.making import answers_of, continue_run
+from annotation.generation.making import continue_run
 from annotation.jobs import queueing
 from annotation.model_calls.asking import ask_endpoint
+from annotation.model_calls.attempts import answers_of
 from annotation.model_calls.request_bodies import request_of
 from annotation.models import Bullet, CallAttempt, CallBatch, GenerationRun
 from annotation.prompts.versions import OUR_READING, SHIPPED
@@ -88,7 +89,7 @@ def test_reports_become_findings_and_questions_that_can_be_read(settings: Settin
             ask(settings, server)
             continue_run(GenerationRun.objects.get(pk=run.pk), clock=lambda: NOON)
     nonsense, grounded = GenerationRun.objects.order_by("pk")
-    assert [read_bullets(one.text or "") is not None for one in answers_of(nonsense.bullets_batch)] == [True, True]
+    assert [read_bullets(text or "") is not None for _call, text in answers_of(nonsense.bullets_batch)] == [True, True]
     is_usable = Bullet.objects.filter(report__run=nonsense, fault="").exists()
     assert (nonsense.questions_batch is not None, nonsense.finished_at is None) == (is_usable, is_usable)
     assert nonsense.n_made == 0
@@ -100,7 +101,7 @@ def test_reports_become_findings_and_questions_that_can_be_read(settings: Settin
     assert grounded.questions_batch is not None
     batch = CallBatch.objects.get(pk=grounded.questions_batch.pk)
     assert (batch.state, grounded.finished_at) == (BatchState.COMPLETE, NOON)
-    written = [read_questions(one.text or "") for one in answers_of(batch)]
+    written = [read_questions(text or "") for _call, text in answers_of(batch)]
     assert len(written) == 2
     refused = [one for one in grounded.not_made if one["step"] == "questions" and one["number"]]
     n_taken = sum(min(grounded.per_exam, len(questions)) for questions in written)
