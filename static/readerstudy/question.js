@@ -55,7 +55,7 @@ export class Question {
     this.form.querySelector(".case-scroll").scrollTop = 0;
     this.final(false);
     this.choice = "";
-    this.hint("");
+    this.hint(this.words.choose);
     if (choice) this.mark(choice);
   }
 

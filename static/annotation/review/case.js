@@ -93,7 +93,10 @@ class CasePage {
   renew() {
     const go = byId("case-go");
     const isUnseen = this.step.needsImages && !this.screen.isSeen;
-    const isQuiet = this.busy || isUnseen || this.step.missing().length > 0;
+    const n = this.step.missing().length;
+    const isQuiet = this.busy || isUnseen || n > 0;
+    const place = go?.querySelector("[data-open-fields]");
+    if (place) place.textContent = n ? place.dataset.openFields.replace("{n}", n) : "";
     if (go) go.setAttribute("aria-disabled", String(Boolean(isQuiet)));
   }
 

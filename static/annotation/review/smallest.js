@@ -1,7 +1,9 @@
 // Images need room, and a round may ask for more of it. In a smaller window nothing of a case shows and no key counts;
 // the page says why.
 
-const LEAST = [720, 420]; // CSS pixels: below this radiograph and question have no room beside each other
+// CSS pixels: below this radiograph and question have no room beside each other. A laptop at 200 % zoom has half of its
+// pixels and shows as much of the images as before; a phone has nothing finer than a finger.
+const LEAST = matchMedia("(any-pointer: fine)").matches ? [480, 300] : [720, 420];
 
 /** Width and height of "1280x720"; null where there is no such wish. */
 export function sizeOf(text) {

@@ -11,6 +11,10 @@ export const TEXT = {
   noWindow: "no window in the file",
   eightBitShort: "8-bit",
   noWindowShort: "no window",
+  inverted: "inverted",
+  invertedShort: "inverted",
+  turned: "turned",
+  turnedShort: "turned",
   flipped: "flipped left to right",
   flippedShort: "flipped",
   failed: "This image could not be shown.",
@@ -48,8 +52,16 @@ export const TEXT = {
   actualTitle: "One image pixel on one screen pixel, at the pointer (Z); magnifier: hold the key next to Enter",
   flip: "Flip",
   flipTitle: "Flip left to right",
+  turn: "↻",
+  turnTitle: "Turn a quarter clockwise",
+  larger: "+",
+  largerTitle: "Larger (+)",
+  smaller: "−",
+  smallerTitle: "Smaller (-)",
+  magnify: "Lens",
+  magnifyTitle: "Magnifier at the pointer, until it is pressed again",
   reset: "Reset",
-  resetTitle: "Reset all views: window, zoom, inversion, flip, layout (R); measurements stay",
+  resetTitle: "Reset all views: window, zoom, inversion, flip, turn, layout (R); measurements stay",
   link: "Link",
   linkTitle: "Window, zoom and pan of all views together (S)",
   line: "Line",
@@ -85,6 +97,8 @@ export const TEXT = {
   lateralLabel: "Lateral view",
   openingLabel: "Images open with",
   openingOwn: "their own window",
+  levelLabel: "Level",
+  widthLabel: "Width",
   panelLabel: "Question",
   right: "on the right",
   left: "on the left",
@@ -95,7 +109,7 @@ export const LENS_KEY = "Backslash"; // next to Enter, by place; on no keyboard 
 /** The tool to which an act belongs; a round may hide tools, and then their acts have neither button nor key. */
 const TOOL_OF = {
   range: "presets", scanner: "presets", fit: "zoom", actual: "zoom", zoom: "zoom", lens: "zoom", pan: "zoom", level: "window",
-  maximise: "layout", layout: "layout", page: "layout", prior: "layout",
+  magnify: "zoom", turn: "flip", maximise: "layout", layout: "layout", page: "layout", prior: "layout",
 };
 export const toolOf = (act) => TOOL_OF[act] ?? act;
 
@@ -156,6 +170,7 @@ export function buildToolbar(text, act, can) {
     button.className = `viewer-button viewer-button-${name}`;
     button.textContent = text[name];
     button.title = text[`${name}Title`];
+    if (/^[↻+−]$/.test(text[name])) button.setAttribute("aria-label", text[`${name}Title`]);
     button.tabIndex = -1;
     button.addEventListener("click", () => act(...what));
     node.append(button);
@@ -164,8 +179,8 @@ export function buildToolbar(text, act, can) {
   const groups = [
     [["drag", "drag"]],
     [["scanner", "scanner"], ...PRESETS.map((name) => [name, "range", name])],
-    [["invert", "invert"], ["flip", "flip"]],
-    [["fit", "fit"], ["actual", "actual"], ["reset", "reset"]],
+    [["invert", "invert"], ["flip", "flip"], ["turn", "turn"]],
+    [["fit", "fit"], ["smaller", "zoom", 0.8], ["larger", "zoom", 1.25], ["actual", "actual"], ["magnify", "magnify"], ["reset", "reset"]],
     [["link", "link"], ["line", "line"], ["ratio", "ratio"]],
     [["back", "page", -1], ["layout", "layout"], ["next", "page", 1]],
     [["prior", "prior"]],
@@ -195,7 +210,7 @@ export function buildToolbar(text, act, can) {
     const value = String(Boolean(on));
     if (buttons[name] && buttons[name].getAttribute("aria-pressed") !== value) buttons[name].setAttribute("aria-pressed", value);
   };
-  const update = ({ pane, primary, tool, linked, from, to, n, wide, scanner, settings, hasPrior, isPriorAway }) => {
+  const update = ({ lens, pane, primary, tool, linked, from, to, n, wide, scanner, settings, hasPrior, isPriorAway }) => {
     change("drag", "textContent", primary === "window" ? text.dragWindowing : text.drag);
     for (const name of PRESETS) {
       press(name, pane?.view && pane.state.window.source === name);
@@ -205,6 +220,7 @@ export function buildToolbar(text, act, can) {
     change("scanner", "disabled", !scanner);
     press("invert", pane?.state?.invert);
     press("flip", pane?.state?.flip);
+    press("magnify", lens);
     press("fit", pane?.state?.zoom === null);
     press("actual", pane?.state?.zoom === 1);
     press("line", tool === "line");

@@ -1,12 +1,13 @@
 // One view on screen: its elements, its state (window, zoom, pan, invert, flip), and the pointer.
 
-import { buildTable, defaultWindow, leastWidth, presetsOf, rangeWindow, scannerIndex, scannerWindows } from "./grey.js";
+import { buildTable, defaultWindow, PRESETS, leastWidth, presetsOf, rangeWindow, scannerIndex, scannerWindows } from "./grey.js";
 import { fitZoom, isFrontal, marginsOf, placeOf, scaledSize } from "./hanging.js";
 import { Overlay } from "./overlay.js";
 
 const MOST_ZOOM = 16;
 const AT_REST = 150; // ms without movement
 const NARROW = 480; // CSS pixels
+const CAPTION = 20; // CSS pixels below the film
 const TOP = new Set(["position", "badge"]);
 const [TAG_HEIGHT, TAG_MARGIN, TAG_LETTER] = [28, 18, 8.5]; // CSS pixels: of a tag in a corner with what lies around it
 
@@ -27,6 +28,7 @@ export class Pane {
   constructor(stage, viewer) {
     this.viewer = viewer;
     this.box = element("div", "viewer-pane", stage);
+    this.caption = element("div", "viewer-caption", this.box);
     this.surface = element("div", "viewer-view", this.box, { role: "img", tabindex: "0" });
     this.canvas = element("canvas", "viewer-canvas", this.surface);
     this.renewContext(false);
@@ -63,6 +65,7 @@ export class Pane {
 
   /** Hang an image here. `state` restores what an earlier state() gave. */
   hang(view, entry, index, state) {
+    this.unturn();
     this.view = view;
     this.entry = entry;
     this.index = index;
@@ -93,7 +96,38 @@ export class Pane {
   /** Back to how the case opened; what was measured stays. */
   rest() {
     const { measures } = this.state;
-    this.state = { window: defaultWindow(this.view), zoom: null, center: [0.5, 0.5], invert: false, flip: false, measures };
+    this.state = { window: defaultWindow(this.view), zoom: null, center: [0.5, 0.5], invert: false, flip: false, turns: 0, measures };
+  }
+
+  /** A quarter clockwise, as it is seen: the image itself is laid anew, and everything else goes by it as by any other. */
+  turn(quarters = this.state.flip ? 3 : 1) {
+    if (!this.entry.data) return;
+    for (let n = 0; n < quarters; n++) {
+      const { center, measures } = this.state;
+      this.state.center = [1 - center[1], center[0]];
+      this.state.measures = measures.map((one) => ({ ...one, ends: one.ends.map(([x, y]) => [this.view.height - y, x]) }));
+      this.lay();
+    }
+    this.state.turns = (this.state.turns + quarters) % 4;
+    this.viewer.layOut();
+  }
+
+  /** The view and its stored values a quarter further. */
+  lay() {
+    const { view, entry } = this;
+    const [spacing, own] = [view.spacing && [...view.spacing].reverse(), this.original ?? { view, entry }];
+    this.viewer.backend.release(entry);
+    this.view = { ...view, width: view.height, height: view.width, aspect: 1 / (view.aspect || 1), spacing };
+    this.entry = Object.assign(Object.create(own.entry), { data: quarterTurned(entry.data, view), fit: null });
+    this.original = own;
+    this.kept = this.table = null;
+  }
+
+  /** As it came. */
+  unturn() {
+    if (!this.original) return;
+    this.viewer.backend.release(this.entry);
+    Object.assign(this, this.original, { original: null, kept: null, table: null });
   }
 
   clear() {
@@ -107,8 +141,9 @@ export class Pane {
     const { style } = this.box;
     [style.left, style.top, style.width, style.height] = [x, y, w, h].map((v) => `${v / ratio}px`);
     this.ratio = ratio;
+    const height = Math.max(1, h - (this.view?.caption ? Math.round(CAPTION * ratio) : 0));
     if (this.canvas.width !== w) this.canvas.width = w;
-    if (this.canvas.height !== h) this.canvas.height = h;
+    if (this.canvas.height !== height) this.canvas.height = height;
   }
 
   /** Where the scaled image lies on the canvas, in whole device pixels. */
@@ -136,6 +171,7 @@ export class Pane {
   paint() {
     if (this.entry.data) {
       this.open();
+      for (let n = this.original ? 0 : this.state.turns; n > 0; n--) this.lay(); // as it was left
       this.viewer.backend.paint(this);
       this.level = "full";
     } else {
@@ -173,14 +209,16 @@ export class Pane {
     const named = known ? [view.view_position, view.laterality].filter(Boolean).join(" · ") : text.unknown;
     const position = view.prior ? `${text.prior} · ${named}` : named;
     this.box.classList.toggle("viewer-prior", Boolean(view.prior));
-    const notes = [view.caption];
+    const notes = [];
+    write(this.caption, view.caption ?? "");
     const [long, short] = view.eight_bit ? [text.eightBit, text.eightBitShort] : [text.noWindow, text.noWindowShort];
     if (!view.scanner_window) notes.unshift(this.isNarrow() ? short : long);
     const above = [position, this.viewer.arrangement.placeOf(this)].filter(Boolean).join(" · ");
-    const isBetween = !this.hasRoomBeside(Math.max(above.length, state.flip ? text.flipped.length : 0));
+    const badge = (kind) => this.changes().map((word) => text[word + kind]).join(" · ");
+    const isBetween = !this.hasRoomBeside(Math.max(above.length, badge("").length));
     this.box.classList.toggle("viewer-between", isBetween);
     write(tags.position, above);
-    write(tags.badge, state.flip ? text[isBetween ? "flippedShort" : "flipped"] : "");
+    write(tags.badge, badge(isBetween ? "Short" : ""));
     write(tags.hint, this.overlay.hint());
     write(tags.notes, notes.filter(Boolean).join("\n"));
     write(tags.zoom, entry.data ? text.zoomValue.replace("{value}", Math.round(100 * this.zoom())) : "");
@@ -193,6 +231,12 @@ export class Pane {
       write(this.errorText, isMarked ? text.saidUnreadable : this.failureText());
       write(this.unreadable, isMarked ? text.readable : text.unreadable);
     }
+  }
+
+  /** What is not as the image came. */
+  changes() {
+    const { invert, flip, turns } = this.state;
+    return [invert && "inverted", flip && "flipped", turns && "turned"].filter(Boolean);
   }
 
   /** Whether words in the upper corners lie beside or above the image as it fits, not over the side marks in it. */
@@ -216,7 +260,8 @@ export class Pane {
     const isTable = window.function === "LUT";
     const kind = isTable ? text.scannerTable : text.scannerWindow;
     const which = kind.replace("{number}", index + 1).replace("{all}", n);
-    const name = n > 1 && index >= 0 ? which : isTable && index < 0 ? text.tableDragged : "";
+    const scanner = n > 1 && index >= 0 ? which : isTable && index < 0 ? text.tableDragged : "";
+    const name = PRESETS.includes(window.source) ? text[window.source] : scanner;
     return [name, `L ${figure(center, width)}`, `W ${figure(width, width)}`].filter(Boolean).join(" · ");
   }
 
@@ -296,6 +341,8 @@ export class Pane {
   }
 
   reset() {
+    this.turn((4 - this.state.turns) % 4);
+    this.unturn();
     this.rest();
     this.viewer.schedule(this);
   }
@@ -414,6 +461,15 @@ export class Pane {
     };
     return { move, end: () => isUsed && viewer.tellTool(wanted) };
   }
+}
+
+/** Stored values a quarter clockwise. */
+function quarterTurned(data, { width, height }) {
+  const turned = new data.constructor(data.length);
+  for (let y = 0, from = 0; y < height; y++) {
+    for (let x = 0, to = height - 1 - y; x < width; x++, to += height) turned[to] = data[from++];
+  }
+  return turned;
 }
 
 const middle = ([[x0, y0], [x1, y1]]) => [(x0 + x1) / 2, (y0 + y1) / 2];

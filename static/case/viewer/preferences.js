@@ -53,3 +53,14 @@ export function buildSettings(text, chosen, names, onChange) {
   }
   return node;
 }
+
+/** Level and width of the window as figures that can be typed. `onType(name, value)`. */
+export function addFigures(node, text, onType) {
+  for (const [name, word] of [["center", text.levelLabel], ["width", text.widthLabel]]) {
+    const label = document.createElement("label");
+    const input = Object.assign(document.createElement("input"), { type: "number", name, step: "any" });
+    input.addEventListener("change", () => onType(name, input.valueAsNumber));
+    label.append(word, input);
+    node.append(label);
+  }
+}

@@ -8,12 +8,12 @@
 import { Arrangement } from "./arranging.js";
 import { actOfKey, buildToolbar, LENS_KEY, TEXT, toolOf } from "./controls.js";
 import { Canvas2D } from "./canvas2d.js";
-import { scannerWindows } from "./grey.js";
+import { leastWidth, scannerWindows } from "./grey.js";
 import { fitZoom, hangingOrder, isFrontal, placesOf, scaledSize, wholePixels } from "./hanging.js";
 import { Lens } from "./lens.js";
 import { ImageCache } from "./loader.js";
 import { Pane } from "./pane.js";
-import { buildSettings, placePanel, prefer, preferences } from "./preferences.js";
+import { addFigures, buildSettings, placePanel, prefer, preferences } from "./preferences.js";
 import { afterNextFrame, afterThisFrame, Readiness } from "./readiness.js";
 
 export { TEXT } from "./controls.js";
@@ -47,6 +47,7 @@ class Viewer {
     this.firstLook = root.querySelector(".viewer-first"); // see first.js
     const names = ["drag", "lateral", "opening", "panel"].filter((name) => this.mayChoose(name));
     this.settings = buildSettings(this.text, this.preferences, names, (...choice) => this.choose(...choice));
+    if (this.can("window")) addFigures(this.settings, this.text, (...typed) => this.type(...typed));
     root.replaceChildren(this.stage, this.toolbar.node, this.settings, ...(this.firstLook ? [this.firstLook] : []));
     const workerUrl = options.worker ?? root.dataset.worker ?? new URL("./worker.js", import.meta.url);
     this.cache = new ImageCache(workerUrl, (entry) => this.backend.release(entry), options);
@@ -300,7 +301,7 @@ class Viewer {
     const { wide, n, from, isPart, perPage, hasPrior, isPriorAway } = this.arrangement;
     const to = isPart ? from + perPage : n;
     const settings = !this.settings.hidden;
-    this.toolbar.update({ pane, primary, tool, linked, from, to, n, wide, scanner, settings, hasPrior, isPriorAway });
+    this.toolbar.update({ lens: this.lens.isOn, pane, primary, tool, linked, from, to, n, wide, scanner, settings, hasPrior, isPriorAway });
   }
 
   // Acts: what keys and buttons do. ----------------------------------------------------------------
@@ -333,11 +334,13 @@ class Viewer {
       scanner: () => each((one) => one.nextScannerWindow()),
       invert: () => this.invert(!pane.state.invert),
       flip: () => pane.change({ flip: !pane.state.flip }),
+      turn: () => pane.turn(),
       fit: () => each((one) => one.fit()),
       actual: () => each((one) => one.zoomTo(1, ...(this.pointed?.pane === pane ? this.pointed.point : []))),
       pan: () => each((one) => one.pan(one.state, ...argument.map((v) => v * PAN * one.canvas.width))),
       level: () => each((one) => one.dragWindow(one.state, ...argument.map((v) => v * LEVEL))),
       lens: () => this.magnify(),
+      magnify: () => (this.lens.isOn ? this.lens.hide() : this.magnify()),
       view: () => arrangement.goTo(argument),
       zoom: () => each((one) => one.zoomBy(argument)),
       reset: () => this.reset(),
@@ -358,6 +361,7 @@ class Viewer {
       },
     };
     acts[name]();
+    this.updateToolbar();
     this.tellTool(toolOf(name));
   }
 
@@ -408,9 +412,21 @@ class Viewer {
 
   openSettings(on) {
     this.settings.hidden = !on;
+    const { window } = this.active?.state ?? {};
+    for (const input of this.settings.querySelectorAll("input")) input.value = window ? Math.round(window[input.name] * 100) / 100 : "";
     this.updateToolbar();
     if (on) this.settings.querySelector("select")?.focus();
     else this.toolbar.node.querySelector(".viewer-button-settings").focus();
+  }
+
+  /** Level or width, typed. */
+  type(name, value) {
+    if (!this.active?.view || !Number.isFinite(value)) return;
+    for (const one of this.together(this.active)) {
+      const { window } = one.state;
+      one.change({ window: { ...window, [name]: name === "width" ? Math.max(value, leastWidth(window)) : value, source: "typed" } });
+    }
+    this.tellTool("window");
   }
 
   /** From now on; nothing jumps when it is turned on. */

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import BlindAnswer, ReviewEvent, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
-from tests.browser.review.test_journey import BLIND, JUDGE, press, start
+from tests.browser.review.test_journey import BLIND, JUDGE, answer, press, start
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 FIRST_WINDOW = ".viewer-pane:first-child .viewer-tag-window"
@@ -121,3 +121,43 @@ def test_a_case_comes_back_as_it_was_left(page: Page, review_round: ReviewRound,
     expect(page).to_have_url(re.compile(assignments_of(rita, review_round)[0].public_id))
     expect(page.locator(".case-place")).to_have_text("1 / 3")
     expect(window).to_have_text(changed)
+
+
+COLOURS = "() => [...document.querySelectorAll('.case-option')].map((one) => getComputedStyle(one).backgroundColor)"
+
+
+def test_forced_colours_show_what_is_chosen(page: Page, review_round: ReviewRound) -> None:
+    page.emulate_media(forced_colors="active")
+    start(page, review_round)
+    press(page, "2")
+    a, b, *rest = page.evaluate(COLOURS)
+    assert {a, *rest} == {a}
+    assert b != a
+
+
+def test_a_laptop_at_twice_the_size_is_not_too_small(page: Page, review_round: ReviewRound) -> None:
+    page.set_viewport_size({"width": 683, "height": 384})
+    start(page, review_round)
+    expect(page.locator("#case-small")).to_be_hidden()
+    expect(page.locator("#stem")).to_be_in_viewport()
+    expect(page.locator("#case-go")).to_be_in_viewport(ratio=1)
+
+
+SMALL = """() => [...document.querySelectorAll("button, label, summary")].filter((one) => one.checkVisibility())
+    .map((one) => [one.textContent.trim(), one.getBoundingClientRect()])
+    .filter(([, { width, height }]) => width && (width < 24 || height < 24)).map(([text]) => text)"""
+
+
+def test_targets_are_large_and_the_whole_judgement_is_in_sight(page: Page, review_round: ReviewRound) -> None:
+    page.set_viewport_size({"width": 1366, "height": 768})
+    start(page, review_round)
+    assert page.evaluate(SMALL) == []
+    answer(page, "3", "e")
+    assert page.evaluate(SMALL) == []
+    assert (
+        page.evaluate(
+            "() => { const s = document.querySelector('.case-scroll'); return s.scrollHeight - s.clientHeight; }"
+        )
+        == 0
+    )
+    expect(page.locator("#case-go")).to_contain_text("9 open")

@@ -59,7 +59,12 @@ def test_words_over_the_image(look: Looker, stage: Stage) -> None:
     assert "8-bit" not in first
     assert "unknown" in second
     assert "\n8-bit\n" in second  # a narrow view; a wider one has room for the sentence
-    assert "simulated" in second
+    caption, film = look.page.locator(".viewer-caption").nth(1), look.page.locator("canvas").nth(1)
+    assert caption.inner_text() == "simulated"
+    below, above = caption.bounding_box(), film.bounding_box()
+    assert below
+    assert above
+    assert below["y"] >= above["y"] + above["height"]  # a caption never lies over a film
     assert "mm" not in first + second
     assert "flipped" not in first
     look.page.get_by_role("button", name="Flip").click()

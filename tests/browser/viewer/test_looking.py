@@ -178,3 +178,46 @@ class TestRemembered:
             look.mount_painted(*pair)
             assert look.page.get_by_role("button", name="Left drag: pan").is_visible()
         look.page.evaluate("() => localStorage.clear()")
+
+
+def test_a_film_is_turned_by_quarters_and_says_so(look: Looker, stage: Stage) -> None:
+    pixels = phantom(12, 300, 200)
+    view = stage.add("lying", pixels, view_position="PA")
+    look.mount_painted(view)
+    upright = look.image_at_one_to_one(view)
+    button, badge = look.page.get_by_role("button", name="Turn a quarter"), look.page.locator(".viewer-tag-badge")
+    button.click()
+    look.settle()
+    turned = {**view, "width": view["height"], "height": view["width"]}
+    assert np.array_equal(look.image_at_one_to_one(turned), np.rot90(upright, -1))
+    assert badge.inner_text() == "turned"
+    stored = look.state()
+    look.page.evaluate("([views, stored]) => viewer.show(views, { views: stored })", [[view], stored])
+    look.settle()
+    assert np.array_equal(look.image_at_one_to_one(turned), np.rot90(upright, -1))
+    look.press("r", "z")
+    assert np.array_equal(look.image_at_one_to_one(view), upright)
+    assert badge.inner_text() == ""
+
+
+@pytest.mark.usefixtures("pair")
+def test_preset_inversion_and_typed_figures_stand_at_the_film(look: Looker) -> None:
+    look.page.get_by_role("button", name="Lungs").click()
+    look.press("i")
+    assert look.page.locator(".viewer-tag-window").first.inner_text().startswith("Lungs · L ")
+    assert look.page.locator(".viewer-tag-badge").first.inner_text() == "inverted"
+    look.page.get_by_role("button", name="⚙").click()
+    for label, figure in (("Level", "1200"), ("Width", "800")):
+        look.page.get_by_label(label, exact=True).fill(figure)
+        look.page.get_by_label(label, exact=True).press("Enter")
+    look.settle()
+    assert look.page.locator(".viewer-tag-window").first.inner_text() == "L 1200 · W 800"
+
+
+@pytest.mark.usefixtures("pair")
+def test_the_magnifier_has_a_button(look: Looker) -> None:
+    button = look.page.get_by_role("button", name="Lens")
+    for on in (True, False):
+        button.click()
+        assert lens(look).count() == on
+        assert button.get_attribute("aria-pressed") == str(on).lower()

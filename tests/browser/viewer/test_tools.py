@@ -270,7 +270,7 @@ class TestHiddenTools:
         ("tool", "buttons"),
         [
             ("presets", {"Scanner", "Full", "Lungs", "Mediastinum", "Contrast"}),
-            ("zoom", {"Fit", "1:1", "Left drag: pan"}),
+            ("zoom", {"Fit", "1:1", "Lens", "Left drag: pan"}),
             ("window", {"Left drag: pan"}),
             ("layout", {"‹", "›", "All views"}),
             ("ratio", {"CTR"}),
