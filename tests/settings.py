@@ -31,6 +31,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 AXES_ENABLED = False
+JOB_HEARTBEAT_SECONDS = 3_600  # a heartbeat would wait for the transaction of the test
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "sessionid", "csrftoken"
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # A file, not memory: threads of a live server must not share one connection, nor its transactions.

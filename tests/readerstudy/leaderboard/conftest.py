@@ -19,7 +19,6 @@ from tests.readerstudy.leaderboard.made import Clock, make_benchmark, make_team
 @pytest.fixture(autouse=True)
 def _home(settings: Settings, tmp_path: Path) -> None:
     settings.HOME = tmp_path  # other processes of the tests write files of their first leaderboard, too
-    settings.JOB_HEARTBEAT_SECONDS = 3_600  # a heartbeat would wait for the transaction of the test
 
 
 @pytest.fixture
