@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from django import forms
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Q, QuerySet
-from django.db.models.functions import Lower
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -22,6 +21,7 @@ from annotation.enums import AssignmentState, Role, RoundState
 from annotation.forms import PlainForm
 from annotation.forms.rounds import DueForm, ReviewersForm, ViewingForm
 from annotation.models import ReviewRound, User
+from annotation.models.fields import AsRead
 from annotation.outcomes.adjudicating import begin_adjudication
 from annotation.refusals import Refused
 from annotation.review.assigning import assign_round
@@ -53,9 +53,9 @@ def coordinated_round(person: User, slug: str) -> ReviewRound:
 
 
 ROUNDS_SORTED_BY: Columns = {
-    "round": Lower("name"),
+    "round": AsRead("name"),
     "state": by_rank("state", RoundState.values()),
-    "bank": Lower("plan__bank__name"),
+    "bank": AsRead("plan__bank__name"),
     "reviewers": "n_reviewers",
     "reviews": "n_submitted",
     "made": "created_at",

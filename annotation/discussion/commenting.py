@@ -19,6 +19,7 @@ from msgspec import Struct
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import Assignment, Membership, Mention, Question, QuestionComment, User
+from annotation.models.fields import AsRead
 from annotation.people.mailing import can_send, send_email
 from annotation.people.open_work import NextStep, WorkItem, WorkSection
 from annotation.refusals import Refused
@@ -55,7 +56,9 @@ def people_of(question: Question) -> dict[User, frozenset[DiscussionPart]]:
     for person, *both in rows.values_list("reviewer", "state", "round__state"):
         states.setdefault(person, []).append((both[0], both[1]))
     coordinating = coordinators()
-    people = User.objects.filter(Q(pk__in=coordinating) | Q(pk__in=states), is_active=True).order_by("name", "email")
+    people = User.objects.filter(Q(pk__in=coordinating) | Q(pk__in=states), is_active=True).order_by(
+        AsRead("name"), "email"
+    )
     found = {
         one: visible_of_discussion(_onlooker(states.get(one.pk, []), coordinates=one.pk in coordinating))
         for one in people

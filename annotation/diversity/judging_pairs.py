@@ -30,6 +30,7 @@ from annotation.models import (
     Revision,
     User,
 )
+from annotation.models.fields import AsRead
 from annotation.people.open_work import NextStep, WorkItem, WorkSection
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.onlookers import withheld_questions
@@ -92,7 +93,7 @@ def _check_judge(bank: QuestionBank, judge: User, field: str) -> None:
 
 def possible_judges() -> QuerySet[User]:
     mine = Membership.objects.filter(role__in=JUDGES, round=None)
-    return User.objects.filter(is_active=True, pk__in=mine.values("user")).order_by("name", "pk")
+    return User.objects.filter(is_active=True, pk__in=mine.values("user")).order_by(AsRead("name"), "pk")
 
 
 def draw_in_background(progress: Progress, params: DrawingParams) -> Result:

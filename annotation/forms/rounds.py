@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.enums import LEAST_WINDOW, MOST_WINDOW, BindingVerdict, RoundSteps, ViewerTool
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank, ReviewForm, ReviewRound, SamplingPlan, User
+from annotation.models.fields import AsRead
 from annotation.outcomes.adjudicating import REASON_LIMIT, adjudicators_of
 from annotation.people.roles import possible_reviewers
 from annotation.review.assigning import reviewers_of
@@ -282,7 +283,12 @@ class RemoveForm(RoundPersonForm):
 def possible_adjudicators(review_round: ReviewRound, actor: User) -> QuerySet[User]:
     """Whoever may log in and is not one yet; nobody names themselves."""
     present = adjudicators_of(review_round).values("pk")
-    return User.objects.filter(is_active=True).exclude(pk__in=present).exclude(pk=actor.pk).order_by("name", "email")
+    return (
+        User.objects.filter(is_active=True)
+        .exclude(pk__in=present)
+        .exclude(pk=actor.pk)
+        .order_by(AsRead("name"), "email")
+    )
 
 
 class AdjudicatorForm(PlainForm):

@@ -19,7 +19,13 @@ from annotation.call_enums import (
     SentImages,
 )
 from annotation.enums import OptionLetter
-from annotation.models.fields import PublicIdField, WordField, a_person_or_none
+from annotation.models.fields import (
+    ComposedLine,
+    ComposedText,
+    PublicIdField,
+    WordField,
+    a_person_or_none,
+)
 
 LONGEST_ENDPOINT = 40  # characters of a name in REXVQA_MODEL_ENDPOINTS
 LONGEST_MODEL = 200  # characters of what an endpoint calls a model
@@ -73,15 +79,15 @@ class SendingPermission(models.Model):
     questions = models.BooleanField(_("questions"), default=False)
     images = models.BooleanField(_("images"), default=False)
     reports = models.BooleanField(_("reports"), default=False)
-    reason = models.TextField(_("reason"))
-    agreement = models.TextField(_("agreement"))  # the contract or approval that it is based on
-    terms = models.TextField(blank=True)  # those of the bank as they were accepted, for an endpoint outside
+    reason = ComposedText(_("reason"))
+    agreement = ComposedText(_("agreement"))  # the contract or approval that it is based on
+    terms = ComposedText(blank=True)  # those of the bank as they were accepted, for an endpoint outside
     given_by = a_person_or_none()  # null: on the command line
     given_at = models.DateTimeField()
     expires_at = models.DateTimeField(_("valid until"))
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_by = a_person_or_none()
-    withdrawn_because = models.TextField(blank=True)
+    withdrawn_because = ComposedText(blank=True)
 
     class Meta:
         ordering = ("-given_at", "-pk")
@@ -108,7 +114,7 @@ class PromptVersion(models.Model):
     """One version of a prompt. Insert-only, enforced by triggers: a change is a new version."""
 
     public_id = PublicIdField()
-    name = models.CharField(_("name"), max_length=100)
+    name = ComposedLine(_("name"), max_length=100)
     number = models.PositiveSmallIntegerField()  # 1, 2, 3 of this name
     purpose = WordField(PromptPurpose)
     instruction = models.TextField(_("instruction"), blank=True)  # the message of the role "system"; empty: none
@@ -117,7 +123,7 @@ class PromptVersion(models.Model):
     images = WordField(SentImages, default=SentImages.NONE)  # which go with it unless a run says otherwise
     schema = models.TextField(_("schema of the answer"), blank=True)  # JSON, as text: a model fills it in this order
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="+")
-    reason = models.TextField(_("reason"))
+    reason = ComposedText(_("reason"))
     author = a_person_or_none()  # null: came with the program
     made_at = models.DateTimeField()
     sha256 = models.CharField(max_length=64)  # over everything that is sent
@@ -174,7 +180,7 @@ class CallBatch(models.Model):
     n_first = models.PositiveIntegerField(default=0)  # so many are asked before the start, for the estimate
     cap = models.DecimalField(max_digits=12, decimal_places=4, null=True, blank=True)  # in the currency of the price
     state = WordField(BatchState, max_length=10, default=BatchState.PLANNED)
-    paused_because = models.TextField(blank=True)  # a sentence; empty where a person paused it
+    paused_because = ComposedText(blank=True)  # a sentence; empty where a person paused it
     created_by = a_person_or_none()
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)

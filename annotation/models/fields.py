@@ -24,9 +24,46 @@ if TYPE_CHECKING:
     from annotation.models.people import User
 
     TextColumn = models.CharField[str, str]
+    LongTextColumn = models.TextField[str, str]
     YesNoLookup = models.Lookup[bool]
 else:
-    TextColumn, YesNoLookup = models.CharField, models.Lookup
+    TextColumn, LongTextColumn, YesNoLookup = models.CharField, models.TextField, models.Lookup
+
+
+def composed(text: str) -> str:
+    """One text for all that look alike: accents are one character with their letter (NFC)."""
+    return unicodedata.normalize("NFC", text)
+
+
+if TYPE_CHECKING:
+    AnyColumn = models.Field[Any, Any]
+else:
+    AnyColumn = object
+
+
+class _Composed(AnyColumn):
+    """Stored and looked for in NFC."""
+
+    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+        value = self.get_prep_value(super().pre_save(model_instance, add))
+        setattr(model_instance, self.attname, value)  # what is hashed next is what is stored
+        return value
+
+    def get_prep_value(self, value: Any) -> Any:
+        prepared = super().get_prep_value(value)
+        return composed(prepared) if isinstance(prepared, str) else prepared
+
+    def deconstruct(self) -> tuple[str, str, Sequence[Any], dict[str, Any]]:
+        name, _path, args, options = super().deconstruct()
+        return name, f"django.db.models.{self.get_internal_type()}", args, options
+
+
+class ComposedLine(_Composed, TextColumn):
+    """What people call something."""
+
+
+class ComposedText(_Composed, LongTextColumn):
+    """What people write."""
 
 
 class WordField(TextColumn):
@@ -179,3 +216,29 @@ class Holds(YesNoLookup):
         column, of_column = self.process_lhs(compiler, connection)
         words, of_words = self.process_rhs(compiler, connection)
         return form.format(column, words), [*of_column, *of_words]
+
+
+_WITHOUT_ACCENT = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ħ": "h"})  # not in two parts
+
+
+def sorted_as(text: str | None) -> str | None:
+    """By what a text is sorted: letters without accents and capitals first, those with them behind the same without."""
+    if text is None:
+        return None
+    parts = unicodedata.normalize("NFD", text.casefold()).translate(_WITHOUT_ACCENT)
+    return "".join(one for one in parts if not unicodedata.combining(one)) + "\x00" + unicodedata.normalize("NFC", text)
+
+
+class AsRead(models.Func):
+    """``order_by(AsRead("name"))``: "Ärzte" after "Adam" and before "Birne", on both databases alike."""
+
+    arity, output_field = 1, models.TextField()
+
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+        connection.ensure_connection()
+        connection.connection.create_function("rexvqa_sorted", 1, sorted_as, deterministic=True)
+        return self.as_sql(compiler, connection, function="rexvqa_sorted", **context)
+
+    def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any) -> Any:
+        template = 'NORMALIZE(%(expressions)s::text, NFC) COLLATE "und-x-icu"'
+        return self.as_sql(compiler, connection, template=template, **context)

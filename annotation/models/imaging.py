@@ -9,7 +9,13 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, Turn, ViewPosition
 from annotation.hashes import identifier_digest as identifier_digest
-from annotation.models.fields import Deletable, KeptWithBank, PublicIdField, WordField
+from annotation.models.fields import (
+    ComposedLine,
+    Deletable,
+    KeptWithBank,
+    PublicIdField,
+    WordField,
+)
 
 
 class Exam(models.Model):
@@ -53,7 +59,7 @@ class Image(models.Model):
     exam = models.ForeignKey(Exam, on_delete=models.PROTECT, related_name="images")
     position = models.PositiveSmallIntegerField(default=0)  # order in the exam at the source
     state = WordField(ImageState, max_length=12, default=ImageState.PENDING)
-    state_reason = models.CharField(max_length=300, blank=True)  # why it is in quarantine or removed
+    state_reason = ComposedLine(max_length=300, blank=True)  # why it is in quarantine or removed
     view_position = WordField(ViewPosition, max_length=8, default=ViewPosition.UNKNOWN)
     laterality = models.CharField(max_length=1, blank=True)
     modality = models.CharField(max_length=4, blank=True)
@@ -70,8 +76,8 @@ class Image(models.Model):
     pixels_sha256 = models.CharField(max_length=64, blank=True)
     object_name = models.CharField(max_length=64, blank=True)  # de-identified DICOM object in storage
     deidentification = models.CharField(max_length=32, blank=True)  # version of the procedure
-    attribution = models.CharField(max_length=300, blank=True)
-    licence = models.CharField(max_length=100, blank=True)
+    attribution = ComposedLine(max_length=300, blank=True)
+    licence = ComposedLine(max_length=100, blank=True)
     simulated = models.BooleanField(default=False)
     ingested_at = models.DateTimeField(null=True, blank=True)
 

@@ -19,7 +19,13 @@ from django.utils.translation import gettext_lazy as _
 from msgspec import Struct
 
 from annotation.enums import JobState, KeyUse, LinkState, Role, Word
-from annotation.models.fields import KeptWithRound, PublicIdField, WordField, a_person_or_none
+from annotation.models.fields import (
+    ComposedLine,
+    KeptWithRound,
+    PublicIdField,
+    WordField,
+    a_person_or_none,
+)
 
 
 class TokenScope(Word):
@@ -50,7 +56,7 @@ class AccessToken(models.Model):
     public_id = PublicIdField()  # is part of the token itself, so that a token that was found can be named
     token_sha256 = models.CharField(max_length=64)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="access_tokens")
-    name = models.CharField(_("name"), max_length=80)
+    name = ComposedLine(_("name"), max_length=80)
     role = WordField(Role, max_length=20)
     scope = WordField(TokenScope, max_length=8)
     place_id = models.BigIntegerField(null=True, blank=True)  # of the bank, round or study that is its scope
@@ -117,7 +123,7 @@ class User(AbstractBaseUser):
     """A person. What they may do is in their memberships, nowhere else."""
 
     email = models.EmailField(_("e-mail"), unique=True)
-    name = models.CharField(_("name"), max_length=200)
+    name = ComposedLine(_("name"), max_length=200)
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC", validators=[check_time_zone])
     is_active = models.BooleanField(_("may log in"), default=True)
     wants_digest = models.BooleanField(_("daily e-mail about review rounds"), default=False)
@@ -145,7 +151,7 @@ class Competence(models.Model):
     """A category or task of questions that this reviewer is for. Who has none may be given any question."""
 
     person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="competences")
-    word = models.CharField(_("category or task"), max_length=200)
+    word = ComposedLine(_("category or task"), max_length=200)
 
     class Meta:
         ordering = ("person", "word")
@@ -195,7 +201,7 @@ class Invitation(models.Model):
     kind = models.CharField(max_length=16, default=ROLE)
     token_sha256 = models.CharField(max_length=64, db_index=True)
     email = models.EmailField(_("e-mail"), blank=True)  # empty: whoever opens the link gives theirs
-    name = models.CharField(_("name"), max_length=200, blank=True)
+    name = ComposedLine(_("name"), max_length=200, blank=True)
     role = WordField(Role, max_length=20)
     round = models.ForeignKey(
         "annotation.ReviewRound", on_delete=models.CASCADE, null=True, blank=True, related_name="invitations"

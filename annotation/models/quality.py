@@ -12,7 +12,12 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import FindingPlace
 from annotation.models.calls import LONGEST_ENDPOINT, LONGEST_MODEL
-from annotation.models.fields import PublicIdField, WordField, a_person_or_none
+from annotation.models.fields import (
+    ComposedLine,
+    PublicIdField,
+    WordField,
+    a_person_or_none,
+)
 
 
 class FindingQuerySet(models.QuerySet["Finding"]):
@@ -55,7 +60,7 @@ class Finding(models.Model):
     found_at = models.DateTimeField()
     dismissed_at = models.DateTimeField(null=True, blank=True)
     dismissed_by = a_person_or_none(db_index=False)
-    dismiss_reason = models.CharField(_("reason"), max_length=500, blank=True)
+    dismiss_reason = ComposedLine(_("reason"), max_length=500, blank=True)
 
     objects = FindingQuerySet.as_manager()
 
@@ -89,7 +94,7 @@ class Gate(models.Model):
 
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.CASCADE, related_name="gates")
     number = models.PositiveSmallIntegerField()  # its version
-    name = models.CharField(_("name"), max_length=100)
+    name = ComposedLine(_("name"), max_length=100)
     parts = models.JSONField(default=list)  # codes of annotation.quality.kernels.question_checks.PARTS; none: no gate
     set_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     set_at = models.DateTimeField()
@@ -110,7 +115,7 @@ class Release(models.Model):
     public_id = PublicIdField()
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="releases")
     gate = models.ForeignKey(Gate, on_delete=models.PROTECT, related_name="+")
-    name = models.CharField(_("name"), max_length=100)
+    name = ComposedLine(_("name"), max_length=100)
     shares = models.JSONField()  # percent by split
     seed = models.PositiveIntegerField(_("seed"))
     counts = models.JSONField()  # by split: questions and patients
@@ -120,7 +125,7 @@ class Release(models.Model):
     released_at = models.DateTimeField()
     withdrawn_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     withdrawn_at = models.DateTimeField(null=True)
-    withdrawal_reason = models.CharField(max_length=500, blank=True)
+    withdrawal_reason = ComposedLine(max_length=500, blank=True)
 
     class Meta:
         ordering = ("-pk",)
@@ -201,7 +206,7 @@ class LabelledSet(models.Model):
 
     public_id = PublicIdField()
     classifier = models.ForeignKey(Classifier, on_delete=models.PROTECT, related_name="labelled_sets")
-    name = models.CharField(max_length=100)  # of its file
+    name = ComposedLine(max_length=100)  # of its file
     sha256 = models.CharField(max_length=64)
     texts = models.JSONField(null=True)  # null: scored
     classes = models.JSONField()  # of each text, the names

@@ -10,14 +10,23 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, ImportKind, ImportState, KeySource, OptionLetter, QuestionState, Split, Task
-from annotation.models.fields import Deletable, KeptManager, PublicIdField, WordField, a_person_or_none, named_once
+from annotation.models.fields import (
+    ComposedLine,
+    ComposedText,
+    Deletable,
+    KeptManager,
+    PublicIdField,
+    WordField,
+    a_person_or_none,
+    named_once,
+)
 
 
 class QuestionBank(Deletable):
-    name = models.CharField(_("name"), max_length=200)
+    name = ComposedLine(_("name"), max_length=200)
     slug = models.SlugField(max_length=80)
     simulated = models.BooleanField(default=False)
-    terms = models.TextField(_("terms of use"), blank=True)  # under which its source gave the data
+    terms = ComposedText(_("terms of use"), blank=True)  # under which its source gave the data
     holds_quarters = models.BooleanField(_("images hold a quarter of width and height"), default=False)
     is_public = models.BooleanField(_("its questions are public"), default=False)  # a model may have learned them
     created_by = a_person_or_none()  # null: made on the command line
@@ -68,7 +77,7 @@ class BankImport(models.Model):
 class ColumnMatching(models.Model):
     """Which columns of files of one kind hold which fields of a question. An import keeps a copy of what it read by."""
 
-    name = models.CharField(_("name"), max_length=200, unique=True)
+    name = ComposedLine(_("name"), max_length=200, unique=True)
     columns = models.JSONField()  # all of the file, in their order
     matching = models.JSONField()  # as questionbank/kernels/column_matching.py writes it
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -137,12 +146,12 @@ class Revision(models.Model):
     superseded_by = models.ForeignKey(
         BankImport, on_delete=models.PROTECT, null=True, blank=True, related_name="superseded", db_index=False
     )
-    stem = models.TextField(_("question"))
+    stem = ComposedText(_("question"))
     options = models.JSONField(_("options"))  # list of 4 texts, without letters
     task = WordField(Task, max_length=12)
-    category = models.CharField(_("category"), max_length=200, blank=True)
-    subcategory = models.CharField(_("subcategory"), max_length=200, blank=True)
-    question_class = models.CharField(_("class"), max_length=200, blank=True)
+    category = ComposedLine(_("category"), max_length=200, blank=True)
+    subcategory = ComposedLine(_("subcategory"), max_length=200, blank=True)
+    question_class = ComposedLine(_("class"), max_length=200, blank=True)
     difficulty = WordField(Difficulty, max_length=6, blank=True, default=Difficulty.UNKNOWN)
     content_sha256 = models.CharField(max_length=64)  # over everything that an import brings for the question
     images_left_out = models.JSONField(null=True, blank=True)  # public ids of images of the exam; null: all count
@@ -175,7 +184,7 @@ class Edit(models.Model):
     revision = models.OneToOneField(Revision, on_delete=models.PROTECT, primary_key=True, related_name="edit")
     before = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+")  # what it was made from
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    reason = models.TextField(_("reason"))
+    reason = ComposedText(_("reason"))
     settlement = models.ForeignKey(
         "annotation.Settlement", on_delete=models.PROTECT, null=True, blank=True, related_name="edits"
     )  # what prompted it; null: a coordinator on the page of the question
@@ -245,7 +254,7 @@ class QuestionTag(models.Model):
     """
 
     question = models.ForeignKey("annotation.Question", on_delete=models.PROTECT, related_name="+", db_index=False)
-    word = models.CharField(max_length=LONGEST_TAG)  # in lower case
+    word = ComposedLine(max_length=LONGEST_TAG)  # in lower case
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     at = models.DateTimeField()
     removed_by = a_person_or_none(db_index=False)
@@ -276,7 +285,7 @@ class QuestionComment(models.Model):
     public_id = PublicIdField()
     question = models.ForeignKey("annotation.Question", on_delete=models.PROTECT, related_name="+")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
-    text = models.TextField()
+    text = ComposedText()
     at = models.DateTimeField()
     is_todo = models.BooleanField(default=False)
     done_by = a_person_or_none(db_index=False)

@@ -26,6 +26,8 @@ from annotation.enums import (
     Verdict,
 )
 from annotation.models.fields import (
+    ComposedLine,
+    ComposedText,
     Deletable,
     KeptManager,
     PublicIdField,
@@ -39,7 +41,7 @@ from annotation.models.fields import (
 class SamplingPlan(Deletable):
     """How a sample was drawn: the frame, the strata, the allocation and the seed; enough to draw it again."""
 
-    name = models.CharField(_("name"), max_length=200)
+    name = ComposedLine(_("name"), max_length=200)
     slug = models.SlugField(max_length=80)
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="plans")
     rule = models.CharField(max_length=32)  # version of the drawing rule: old samples keep theirs
@@ -91,7 +93,7 @@ class SampledQuestion(models.Model):
 class ReviewForm(models.Model):
     """One version of a form of one's own: what is asked and the anchors. Never changed; a change is a new version."""
 
-    name = models.CharField(_("name"), max_length=80)
+    name = ComposedLine(_("name"), max_length=80)
     version = models.PositiveSmallIntegerField(default=1)
     design = models.JSONField()  # annotation.review.kernels.form_design.FormDesign.as_json
     created_by = a_person_or_none()
@@ -120,14 +122,14 @@ class ReviewRound(Deletable):
     names it.
     """
 
-    name = models.CharField(_("name"), max_length=200)
+    name = ComposedLine(_("name"), max_length=200)
     slug = models.SlugField(max_length=80)
     plan = models.ForeignKey("annotation.SamplingPlan", on_delete=models.PROTECT, related_name="rounds")
     state = WordField(RoundState, default=RoundState.DRAFT)
     steps = WordField(RoundSteps, max_length=8, default=RoundSteps.FULL)
     reviewers_per_question = models.PositiveSmallIntegerField(_("reviews of each question"), default=1)
     seed = models.BigIntegerField(_("seed"), default=0)  # of the assignment and of each reviewer's order
-    instructions = models.TextField(_("instructions"), blank=True)
+    instructions = ComposedText(_("instructions"), blank=True)
     hidden_tools = models.JSONField(default=list, blank=True)  # ViewerTool values that its reviewers do without
     least_width = models.PositiveSmallIntegerField(null=True, blank=True)  # of the browser window, CSS pixels
     least_height = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -202,7 +204,7 @@ class Assignment(models.Model):
     revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
     position = models.PositiveIntegerField()  # in this reviewer's own order
     state = WordField(AssignmentState, max_length=10, default=AssignmentState.WAITING)
-    skip_reason = models.CharField(max_length=300, blank=True)
+    skip_reason = ComposedLine(max_length=300, blank=True)
     returned_because = WordField(ReturnReason, max_length=16, blank=True, default=ReturnReason.NONE)
     skipped_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)
@@ -274,10 +276,10 @@ class Review(Timed):
     withdrawn_flags = models.JSONField(default=list)  # flags that followed from step 1 and were taken back
     disagreement = WordField(Disagreement, max_length=16, blank=True, default=Disagreement.NONE)
     verdict = WordField(Verdict, max_length=12)
-    verdict_reason = models.TextField(blank=True)  # required for "cannot judge"
-    reasoning = models.TextField(blank=True)
-    comment = models.TextField(blank=True)
-    category = models.CharField(max_length=200, blank=True)  # the corrected category; empty: as it was
+    verdict_reason = ComposedText(blank=True)  # required for "cannot judge"
+    reasoning = ComposedText(blank=True)
+    comment = ComposedText(blank=True)
+    category = ComposedLine(max_length=200, blank=True)  # the corrected category; empty: as it was
     form = models.CharField(max_length=100, default=PAPER_FORM, db_default=PAPER_FORM)  # its name and version
     simulated = models.BooleanField(default=False)
     submitted_at = models.DateTimeField()
@@ -302,7 +304,7 @@ class CalibrationResult(models.Model):
     finished_at = models.DateTimeField(null=True, blank=True)
     let_in_by = a_person_or_none()  # a coordinator, who gave a reason
     let_in_at = models.DateTimeField(null=True, blank=True)
-    let_in_reason = models.TextField(blank=True)
+    let_in_reason = ComposedText(blank=True)
 
     class Meta:
         ordering = ("round", "pk")
@@ -352,7 +354,7 @@ class Settlement(models.Model):
     )  # the adjudicator's own review; null: nobody has taken the question
     shown_at = models.DateTimeField(null=True, blank=True)  # when the adjudicator first saw the other reviews
     decision = WordField(BindingVerdict, max_length=8, blank=True, default="")
-    reason = models.TextField(blank=True)
+    reason = ComposedText(blank=True)
     against_all = models.BooleanField(default=False)  # no reviewer had this verdict
     decided_at = models.DateTimeField(null=True, blank=True)
 

@@ -33,6 +33,7 @@ from annotation.enums import (
     Word,
 )
 from annotation.models import Assignment, BlindAnswer, Membership, Review, ReviewRound, Revision, Settlement, User
+from annotation.models.fields import AsRead
 from annotation.people.roles import grant
 from annotation.questionbank.editing import revise
 from annotation.questionbank.importing import move_questions
@@ -56,7 +57,7 @@ OUTCOMES = {
 
 def adjudicators_of(review_round: ReviewRound) -> QuerySet[User]:
     members = Membership.objects.filter(round=review_round, role=Role.ADJUDICATOR)
-    return User.objects.filter(pk__in=members.values("user")).order_by("name", "email")
+    return User.objects.filter(pk__in=members.values("user")).order_by(AsRead("name"), "email")
 
 
 def facts_of(review_round: ReviewRound) -> RoundFacts:

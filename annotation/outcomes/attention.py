@@ -17,6 +17,7 @@ from django.utils.translation import ngettext
 
 from annotation.enums import AssignmentState, QuestionState, Role, RoundState
 from annotation.models import Assignment, ReviewRound, Settlement, User
+from annotation.models.fields import AsRead
 from annotation.outcomes.next_steps import RoundCounts, counts_of_rounds, next_of_round, not_calibrated
 from annotation.people.mailing import can_send, send_email
 from annotation.people.open_work import NextStep, WorkItem, WorkSection, first_due
@@ -95,7 +96,7 @@ def _of_reviewers(rounds: Sequence[ReviewRound], counts: Mapping[int, RoundCount
             opened=Max("opened_at"),
             answered=Max("blind_answer__answered_at"),
         )
-        .order_by("reviewer__name")
+        .order_by(AsRead("reviewer__name"))
     )
     of_round: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:

@@ -32,6 +32,7 @@ from annotation.models import (
     Settlement,
     User,
 )
+from annotation.models.fields import AsRead
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection, first_due
 from annotation.questionbank.listing import ImageCounts, images_of_bank
 from annotation.review.kernels.transitions import UNFINISHED
@@ -74,7 +75,7 @@ def counts_of_rounds(rounds: Sequence[ReviewRound], *, known: set[int]) -> dict[
     failed = CalibrationResult.objects.filter(
         round__in=known, passed=False, finished_at__isnull=False, let_in_at__isnull=True
     )
-    names = list(failed.order_by("reviewer__name").values_list("round", "reviewer__name"))
+    names = list(failed.order_by(AsRead("reviewer__name")).values_list("round", "reviewer__name"))
     disputed = Settlement.objects.filter(round__in=known, outcome=QuestionState.DISPUTED).order_by()
     n_disputed = dict(disputed.values_list("round").annotate(n=Count("pk")))
     adjudicators = Membership.objects.filter(round__in=pks, role=Role.ADJUDICATOR, user__is_active=True).order_by()

@@ -22,6 +22,7 @@ from annotation.contributions import reads_in_bank
 from annotation.enums import EXPLANATIONS, Difficulty, Flag, ImportKind, RoundState, Task, Word
 from annotation.enums import _ as marked
 from annotation.models import BankImport, Finding, QuestionBank, Review, ReviewRound, Settlement, User
+from annotation.models.fields import AsRead
 from annotation.quality.gates import MOST_COUNTED, GateCount, count_gate, gate_of
 from annotation.quality.kernels.question_checks import DIVERSITY, EXPERT, GATED, JUDGED, PARTS, PartState
 from annotation.quality.kernels.rules import RULES
@@ -164,7 +165,7 @@ def _labels(by: GroupBy, values: Sequence[object]) -> list[tuple[object, str]]:
 
 
 def _reviewers(values: Sequence[object]) -> list[tuple[object, str]]:
-    people = User.objects.filter(pk__in=[*values]).order_by("name", "pk").values_list("pk", "name")
+    people = User.objects.filter(pk__in=[*values]).order_by(AsRead("name"), "pk").values_list("pk", "name")
     return [(pk, name) for pk, name in people]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -35,6 +36,7 @@ from annotation.audit.recording import record
 from annotation.contributions import contributed
 from annotation.enums import FINAL_STATES, AssignmentState, KeyUse, Role
 from annotation.models import AccessToken, Assignment, AuditEvent, Competence, Invitation, KeptAnswer, Membership, User
+from annotation.models.fields import AsRead, composed
 from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
 from annotation.people.tokens import revoke_tokens
@@ -244,7 +246,7 @@ def people_matching(search: str) -> QuerySet[User]:
     )
     for word in search.split():
         rows = rows.filter(Q(name__holds=word) | Q(email__holds=word))
-    return rows.order_by("-is_active", "name", "email")
+    return rows.order_by("-is_active", AsRead("name"), "email")
 
 
 class PartElsewhere(Struct, frozen=True):
@@ -382,7 +384,9 @@ def places_with(*words: str) -> dict[str, int]:
 def _n_with(model: type[Model], column: str, words: Iterable[str]) -> int:
     named = Q()
     for word in filter(None, words):
-        for spelled in {word, json.dumps(word)[1:-1]}:  # as JSON is stored by SQLite
+        spellings = {composed(word), normalize("NFD", word)}
+        in_json = (json.dumps(way(one))[1:-1] for one in spellings for way in (str, str.lower, str.upper))
+        for spelled in {word, *in_json}:  # as JSON is stored by SQLite: by the numbers of its letters
             named |= Q(_text__holds=spelled)
     manager = getattr(model, "everywhere", model._default_manager)
     n: int = manager.annotate(_text=Cast(column, TextField())).filter(named).count() if named else 0

@@ -19,6 +19,7 @@ from annotation.enums import Role, RoundState
 from annotation.files.kernels.sent_tables import lines_of_csv
 from annotation.files.kernels.strictjson import FileRefused
 from annotation.models import ReviewRound, User
+from annotation.models.fields import AsRead
 from annotation.people import invitations
 from annotation.people.accounts import has_account
 from annotation.people.invitations import Agreed, Grant, IssuedInvitation
@@ -291,7 +292,9 @@ class OfferedRoles(Struct, frozen=True):
 
 def offered_on_site() -> OfferedRoles:
     """The roles of the site, and those of every round that is not over."""
-    rounds = ReviewRound.objects.filter(archived_at__isnull=True).exclude(state=RoundState.CLOSED).order_by("name")
+    rounds = (
+        ReviewRound.objects.filter(archived_at__isnull=True).exclude(state=RoundState.CLOSED).order_by(AsRead("name"))
+    )
     spellings: Spellings = defaultdict(set)
     for role in SITE_ROLES:
         for word in (role.value, role.label, _(role.label)):

@@ -21,6 +21,7 @@ from annotation.audit.recording import record
 from annotation.contributions import contributed
 from annotation.enums import Role, RoundState
 from annotation.models import Invitation, Membership, ReviewRound, User
+from annotation.models.fields import AsRead
 from annotation.people import links
 from annotation.people.accounts import account_for
 from annotation.people.links import PeopleRefused, check_open
@@ -298,7 +299,7 @@ class RoundPeople(Struct, frozen=True):
 
 def people_of(review_round: ReviewRound, at: datetime) -> RoundPeople:
     """Members of a round by name, and its open invitations; two queries."""
-    members = review_round.memberships.select_related("user").order_by("user__name", "user__email", "role")
+    members = review_round.memberships.select_related("user").order_by(AsRead("user__name"), "user__email", "role")
     return RoundPeople(list(members), list(open_invitations(at).filter(round=review_round)))
 
 

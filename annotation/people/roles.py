@@ -19,6 +19,7 @@ from annotation.audit.recording import record
 from annotation.contributions import contributed
 from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, AuditEvent, Invitation, Membership, ReviewRound, User
+from annotation.models.fields import AsRead
 from annotation.models.people import TokenScope
 from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.tokens import TokenPlace, place_rules, revoke_tokens
@@ -188,7 +189,10 @@ def possible_reviewers(review_round: ReviewRound | None = None) -> QuerySet[User
     if review_round is not None:
         holds |= Q(memberships__role=Role.REVIEWER, memberships__round=review_round)
     return (
-        User.objects.filter(holds, is_active=True).distinct().prefetch_related("competences").order_by("name", "email")
+        User.objects.filter(holds, is_active=True)
+        .distinct()
+        .prefetch_related("competences")
+        .order_by(AsRead("name"), "email")
     )
 
 

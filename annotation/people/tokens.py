@@ -23,6 +23,7 @@ from annotation.audit.recording import record
 from annotation.contributions import contributed
 from annotation.enums import LinkState, Role
 from annotation.models import AccessToken, Membership, QuestionBank, ReviewRound, User
+from annotation.models.fields import AsRead
 from annotation.models.people import TokenScope
 from annotation.people.links import PeopleRefused, token_sha256
 from annotation.site.permissions import site_roles
@@ -170,7 +171,7 @@ def whole_site(person: User, _pk: int | None) -> Iterator[TokenPlace]:
 def banks_of(person: User, pk: int | None) -> Iterator[TokenPlace]:
     roles = site_roles(person) & _OF_BANKS
     rows = QuestionBank.objects.all() if roles or pk is not None else QuestionBank.objects.none()
-    for bank in rows.filter(pk=pk) if pk is not None else rows.order_by("name"):
+    for bank in rows.filter(pk=pk) if pk is not None else rows.order_by(AsRead("name")):
         yield TokenPlace(TokenScope.BANK, bank.pk, bank.name, bank.slug, roles)
 
 
@@ -188,7 +189,7 @@ def rounds_of(person: User, pk: int | None) -> Iterator[TokenPlace]:
     rows = (
         ReviewRound.objects.all() if everywhere or pk is not None else ReviewRound.objects.filter(pk__in=list(roles_in))
     )
-    for one in rows.filter(pk=pk) if pk is not None else rows.order_by("name"):
+    for one in rows.filter(pk=pk) if pk is not None else rows.order_by(AsRead("name")):
         yield TokenPlace(TokenScope.ROUND, one.pk, one.name, one.slug, everywhere | roles_in.get(one.pk, set()))
 
 

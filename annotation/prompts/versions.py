@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import lock_log, record
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.models import PromptVersion, User
+from annotation.models.fields import AsRead
 from annotation.prompts.kernels.filling import KNOWN, ShippedPrompt, prompt_sha256, schema_problem, undeclared, unused
 from annotation.refusals import Refused
 from annotation.site.slugs import listed
@@ -38,7 +39,7 @@ class PromptRefused(Refused):
 
 def prompts_for(purpose: PromptPurpose) -> QuerySet[PromptVersion]:
     """By name, the newest version of each first."""
-    return PromptVersion.objects.filter(purpose=purpose).order_by("name", "-number")
+    return PromptVersion.objects.filter(purpose=purpose).order_by(AsRead("name"), "-number")
 
 
 def make_version(
@@ -109,7 +110,7 @@ def prompt_named(name: str, number: int | None = None) -> PromptVersion:
     found = versions.first() if number is None else versions.filter(number=number).first()
     if found is not None:
         return found
-    there = listed(list(PromptVersion.objects.order_by("name").values_list("name", flat=True).distinct()))
+    there = listed(list(PromptVersion.objects.order_by(AsRead("name")).values_list("name", flat=True).distinct()))
     facts = {"name": name if number is None else f"{name} v{number}", "there": there or _("none so far")}
     sentence = _("There is no prompt “%(name)s”. Prompts: %(there)s.") % facts
     raise PromptRefused("no_prompt", sentence, status=404, field="prompt")

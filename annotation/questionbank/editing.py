@@ -28,6 +28,7 @@ from annotation.enums import (
 )
 from annotation.files.kernels.strictjson import Fault
 from annotation.models import AnswerKey, BankImport, Edit, Image, Question, QuestionBank, Revision, Settlement, User
+from annotation.models.fields import composed
 from annotation.quality.checking import check_revisions
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.answers import note_seen_keys
@@ -213,7 +214,7 @@ def _store(current: Revision, wording: Wording, at: datetime) -> Revision:
         bank=current.bank,
         bank_import=edits,
         stem=wording.stem,
-        options=list(wording.options),
+        options=[composed(option) for option in wording.options],
         task=Task(wording.task),
         category=wording.category,
         subcategory=wording.subcategory,

@@ -198,6 +198,7 @@ class ImportResult(Struct):
     differing: list[dict[str, Any]] = field(default_factory=list)  # of a dry run: some where file and bank differ
     bank_import: BankImport | None = None  # once it is published
     layouts: Sequence[tuple[str, ...]] = ()
+    look_alikes: list[str] = field(default_factory=list)  # the first ids that differ from others in what nobody sees
 
     def is_acceptable(self, skip_refused: bool) -> bool:
         """Whether what was read may be stored."""
@@ -211,7 +212,8 @@ class ImportResult(Struct):
         counts = asdict(self.counts)
         changes = {name: counts.pop(name) for name in ("created", "updated", "unchanged")}
         read = {"bank": self.bank, "read": self.read, **changes, "rejected": self.rejected}
-        return {**read, **counts, "errors": errors, **self.priors}
+        alike = {"look_alikes": self.look_alikes} if self.look_alikes else {}
+        return {**read, **counts, "errors": errors, **self.priors, **alike}
 
     def join(self, other: ImportResult) -> None:
         """The result of several files that go into one bank, one after the other."""
@@ -232,6 +234,7 @@ class ImportResult(Struct):
         self.rejected += batch.n_refused
         self.unreadable = batch.unreadable
         self.layouts = batch.layouts
+        self.look_alikes += batch.look_alikes[: max(0, MAX_ROWS - len(self.look_alikes))]
         self.n_errors += len(batch.problems)
         self.errors += batch.problems[: max(0, MAX_ERRORS - len(self.errors))]
         if batch.unreadable:  # what is wrong with the file goes before what is wrong with its rows

@@ -17,6 +17,7 @@ from annotation.audit.recording import record
 from annotation.enums import ImageState, KeySource, RenditionKind
 from annotation.files.kernels.strictjson import NO_TEXT, FileRefused
 from annotation.models import ColumnMatching, Job, Question, QuestionBank, Rendition, Upload, User
+from annotation.models.fields import AsRead
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.archives import place_of_picture
 from annotation.questionbank.kernels.column_matching import (
@@ -136,7 +137,7 @@ def named_matching(name: str) -> Matching:
     """Raises BankRefused, with the names that there are."""
     kept = ColumnMatching.objects.filter(name=name).first()
     if kept is None:
-        names = ", ".join(ColumnMatching.objects.order_by("name").values_list("name", flat=True)) or _("none")
+        names = ", ".join(ColumnMatching.objects.order_by(AsRead("name")).values_list("name", flat=True)) or _("none")
         sentence = _("There is no matching of columns named “%(name)s”. Kept so far: %(names)s.")
         raise BankRefused("no_matching", sentence % {"name": name, "names": names}, status=422)
     return Matching(**kept.matching)

@@ -28,6 +28,7 @@ from annotation.models import (
     Settlement,
     User,
 )
+from annotation.models.fields import AsRead
 from annotation.review.assigning import listed, lock_round, reviewers_of
 from annotation.review.kernels.settling import Opinion
 from annotation.review.kernels.shared_answers import BEST, RULE, VERDICT, Compared, compare, has_passed, shared_opinion
@@ -111,7 +112,7 @@ def uncalibrated(review_round: ReviewRound) -> list[User]:
     waiting = Assignment.objects.filter(round=review_round, state__in=UNFINISHED)
     people = User.objects.filter(pk__in=waiting.values("reviewer"))
     people = people.exclude(pk__in=_cleared(review_round).values("reviewer"))
-    return list(people.exclude(pk__in=_authors(review_round).values("reviewer")).order_by("name", "email"))
+    return list(people.exclude(pk__in=_authors(review_round).values("reviewer")).order_by(AsRead("name"), "email"))
 
 
 def calibration_first() -> ReviewRefused:

@@ -14,6 +14,7 @@ from msgspec.structs import asdict, replace
 from annotation.audit.recording import record
 from annotation.enums import EXPLANATIONS, PAPER_FORM
 from annotation.models import Review, ReviewForm, ReviewRound, SamplingPlan, User
+from annotation.models.fields import AsRead
 from annotation.review.calibrating import check_calibration
 from annotation.review.kernels.allotment import n_repeats
 from annotation.review.kernels.form_design import CRITERIA, CRITERIA_FORM, FormDesign, check_design, stored_design
@@ -65,7 +66,7 @@ def check_round_design(design: RoundDesign, plan: SamplingPlan) -> RoundDesign:
 def newest_forms() -> QuerySet[ReviewForm]:
     """The newest version of each form, by name."""
     later = ReviewForm.objects.filter(name=OuterRef("name"), version__gt=OuterRef("version"))
-    return ReviewForm.objects.filter(~Exists(later)).select_related("created_by").order_by("name")
+    return ReviewForm.objects.filter(~Exists(later)).select_related("created_by").order_by(AsRead("name"))
 
 
 @transaction.atomic

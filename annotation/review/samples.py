@@ -13,7 +13,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
-from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from msgspec import Struct, field
@@ -25,6 +24,7 @@ from annotation.contributions import contributed
 from annotation.enums import AssignmentState, QuestionState
 from annotation.ingest.completeness import has_lost_images, images_of_questions, waits_for_images
 from annotation.models import Assignment, Gate, QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
+from annotation.models.fields import AsRead
 from annotation.quality.gates import gate_of
 from annotation.quality.kernels.question_checks import PartState
 from annotation.quality.validity import gate_is
@@ -49,8 +49,8 @@ from annotation.site.sorted_tables import Columns, OneAtATime, lock
 DEFAULT_PER_THOUSAND = 100
 DEFAULT_SEED = 1
 SAMPLES_SORTED_BY: Columns = {
-    "sample": Lower("name"),
-    "bank": Lower("bank__name"),
+    "sample": AsRead("name"),
+    "bank": AsRead("bank__name"),
     "questions": "n_drawn",
     "frame": "n_frame",
     "drawn": "created_at",

@@ -17,11 +17,12 @@ from django.db.models import Case, F, Model, QuerySet, When
 from django.db.models.functions import Lower
 from msgspec import Struct
 
+from annotation.models.fields import AsRead
 from annotation.site.internals import Compiled, compile_queryset, order_of, prepare
 
 Row = TypeVar("Row", bound=Model)
 One = TypeVar("One")
-Columns = Mapping[str, str | Lower | Case]  # by their names in the address
+Columns = Mapping[str, str | Lower | AsRead | Case]  # by their names in the address
 LEAST_ROWS = 30  # a shorter table offers no sorting
 
 

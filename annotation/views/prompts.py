@@ -36,6 +36,7 @@ from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.report_sources import FoundReport, GenerationRefused
 from annotation.model_calls.call_batches import act_named
 from annotation.models import AnswerKey, CallBatch, Exam, GenerationRun, PromptVersion, QuestionBank, User
+from annotation.models.fields import AsRead
 from annotation.outcomes.held_reports import held_shown_to
 from annotation.outcomes.prompt_flags import (
     GENERATING,
@@ -68,7 +69,7 @@ class ComparedPart(Struct, frozen=True):
 @require_GET
 def prompts(request: AuthenticatedRequest) -> HttpResponse:
     """Every name with its versions, the newest first."""
-    versions = PromptVersion.objects.select_related("author").order_by("name", "-number")
+    versions = PromptVersion.objects.select_related("author").order_by(AsRead("name"), "-number")
     found = list(versions.defer("instruction", "text", "schema"))
     used = _n_batches(found)
     rows = [(one, used.get(one.pk, 0)) for one in found]

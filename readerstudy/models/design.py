@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models.fields import (
     KEPT,
+    ComposedLine,
+    ComposedText,
     Deletable,
     KeptManager,
     PublicIdField,
@@ -25,7 +27,7 @@ from readerstudy.enums import Aid, Block, Information, StudyState
 class ReaderStudy(Deletable):
     """A multi-reader multi-case experiment. Once frozen, nothing of its design changes: a change is a copy."""
 
-    name = models.CharField(_("name"), max_length=200)
+    name = ComposedLine(_("name"), max_length=200)
     slug = models.SlugField(max_length=80)
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="+")
     state = WordField(StudyState, max_length=8, default=StudyState.DRAFT)
@@ -36,10 +38,10 @@ class ReaderStudy(Deletable):
     analysis = models.JSONField(default=dict, blank=True)  # readerstudy.design.kernels.analysis_plan.AnalysisPlan
     n_readers = models.PositiveSmallIntegerField(_("readers"), default=3)
     n_orders = models.PositiveSmallIntegerField(_("orders drawn"), default=0)
-    instructions = models.TextField(_("instructions"), blank=True)
-    consent = models.TextField(_("consent"), blank=True)
+    instructions = ComposedText(_("instructions"), blank=True)
+    consent = ComposedText(_("consent"), blank=True)
     consent_version = models.PositiveSmallIntegerField(default=1)
-    contact = models.CharField(_("contact"), max_length=200, blank=True)
+    contact = ComposedLine(_("contact"), max_length=200, blank=True)
     deadline_at = models.DateTimeField(null=True, blank=True)
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC")  # in which the deadline is named
     protocol = models.TextField(blank=True)  # canonical JSON of what readers may see; keys behind a commitment
@@ -93,7 +95,7 @@ class CaseSet(models.Model):
 
     study = models.ForeignKey(ReaderStudy, on_delete=models.CASCADE, related_name="sets")
     number = models.PositiveSmallIntegerField(default=1)
-    name = models.CharField(_("name"), max_length=60)
+    name = ComposedLine(_("name"), max_length=60)
 
     class Meta:
         ordering = ("study", "number")
@@ -112,7 +114,7 @@ class StudyCase(models.Model):
     block = WordField(Block, max_length=8, default=Block.MAIN)
     revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
     sets = models.ManyToManyField(CaseSet, related_name="cases", blank=True)  # of the main block
-    accepted_because = models.TextField(blank=True)  # the coordinator's reason where reviews do not accept it
+    accepted_because = ComposedText(blank=True)  # the coordinator's reason where reviews do not accept it
     n_lost = models.PositiveSmallIntegerField(default=0)  # removed images of its exam when it was chosen with a reason
     information = models.JSONField(null=True, blank=True)  # at freeze: what the arm tells beside the images
     shown_sha256 = models.CharField(max_length=64, blank=True)  # at freeze: wording, images and information as shown
@@ -148,7 +150,7 @@ class Voiding(models.Model):
     """A case left out, with a reason: before unblinding of everything, after it only of a sensitivity analysis."""
 
     case = models.OneToOneField(StudyCase, on_delete=models.PROTECT, related_name="voiding")
-    reason = models.TextField()
+    reason = ComposedText()
     before_unblinding = models.BooleanField()
     declared = models.BooleanField(default=False)  # decided in an older study; stated with the import of its readings
     source = models.CharField(max_length=200, blank=True)  # the file that it was imported with
@@ -265,7 +267,7 @@ class ResultsLink(models.Model):
 
     analysis = models.ForeignKey(Analysis, on_delete=models.PROTECT, related_name="links")
     token_sha256 = models.CharField(max_length=64, unique=True)
-    note = models.CharField(max_length=200, blank=True)  # for whom it is; seen by coordinators only
+    note = ComposedLine(max_length=200, blank=True)  # for whom it is; seen by coordinators only
     created_by = models.ForeignKey(site.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()

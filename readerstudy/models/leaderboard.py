@@ -11,17 +11,23 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.fields import PublicIdField, WordField, a_person_or_none
+from annotation.models.fields import (
+    ComposedLine,
+    ComposedText,
+    PublicIdField,
+    WordField,
+    a_person_or_none,
+)
 from readerstudy.enums import BenchmarkState, SubmissionState, SubmissionWay, TeamState
 
 
 class Benchmark(models.Model):
     """Questions of one bank, which teams answer and nobody sees the keys of."""
 
-    name = models.CharField(_("name"), max_length=100)
+    name = ComposedLine(_("name"), max_length=100)
     slug = models.SlugField(max_length=80, unique=True)
-    about = models.TextField(_("what it measures, for its public page"), blank=True)
-    contact = models.CharField(_("contact"), max_length=200)
+    about = ComposedText(_("what it measures, for its public page"), blank=True)
+    contact = ComposedLine(_("contact"), max_length=200)
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="+")
     state = WordField(BenchmarkState, max_length=8, default=BenchmarkState.DRAFT)
     # near-duplicates in public banks that stay: reasons by number of the question, "all" for the rest
@@ -86,7 +92,7 @@ class Team(models.Model):
 
     public_id = PublicIdField()
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="teams")
-    name = models.CharField(_("name"), max_length=100)
+    name = ComposedLine(_("name"), max_length=100)
     institution = models.CharField(_("institution"), max_length=200)
     contact = models.EmailField(_("contact"))
     link = models.URLField(_("link"), max_length=500, blank=True)
@@ -96,7 +102,7 @@ class Team(models.Model):
     asked_at = models.DateTimeField()
     decided_by = a_person_or_none()
     decided_at = models.DateTimeField(null=True, blank=True)
-    refused_because = models.TextField(blank=True)
+    refused_because = ComposedText(blank=True)
 
     class Meta:
         ordering = ("benchmark", "name", "pk")
@@ -140,7 +146,7 @@ class Statement(models.Model):
     made_at = models.DateTimeField()
     passed_by = a_person_or_none()
     passed_at = models.DateTimeField(null=True, blank=True)
-    refused_because = models.TextField(blank=True)
+    refused_because = ComposedText(blank=True)
 
     class Meta:
         ordering = ("team", "number")
@@ -174,7 +180,7 @@ class Submission(models.Model):
     received_at = models.DateTimeField()
     checked_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
-    withdrawn_because = models.TextField(blank=True)
+    withdrawn_because = ComposedText(blank=True)
 
     class Meta:
         ordering = ("team", "number")
@@ -288,7 +294,7 @@ class BoardNote(models.Model):
     benchmark = models.ForeignKey(Benchmark, on_delete=models.PROTECT, related_name="notes")
     # null: about the benchmark
     submission = models.ForeignKey(Submission, models.PROTECT, null=True, blank=True, related_name="notes")
-    text = models.TextField()
+    text = ComposedText()
     made_by = a_person_or_none()
     made_at = models.DateTimeField()
 

@@ -7,7 +7,13 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import OptionLetter
-from annotation.models.fields import PublicIdField, WordField, a_person_or_none
+from annotation.models.fields import (
+    ComposedLine,
+    ComposedText,
+    PublicIdField,
+    WordField,
+    a_person_or_none,
+)
 from readerstudy.enums import EntryState, PredictionForm, PredictionState
 from readerstudy.models.design import ReaderStudy
 
@@ -16,7 +22,7 @@ class ModelEntry(models.Model):
     """A named version of a model: what it was asked, and how it answered. Its history is in the audit log."""
 
     public_id = PublicIdField()
-    name = models.CharField(_("name"), max_length=200)
+    name = ComposedLine(_("name"), max_length=200)
     version = models.CharField(_("version"), max_length=100, blank=True)
     dated_on = models.DateField(_("date of the version"), null=True, blank=True)
     prompt = models.TextField(_("prompt"), blank=True)
@@ -24,7 +30,7 @@ class ModelEntry(models.Model):
     link = models.URLField(_("link"), max_length=500, blank=True)
     state = WordField(EntryState, max_length=10, default=EntryState.LISTED)
     replaced_by = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaces")
-    withdrawn_because = models.TextField(blank=True)
+    withdrawn_because = ComposedText(blank=True)
     renamed_at = models.DateTimeField(null=True, blank=True)  # the last time that its name or version was changed
     submitter = a_person_or_none()  # null: entered on the command line
     created_at = models.DateTimeField()
@@ -88,7 +94,7 @@ class PredictionRun(models.Model):
     named_before_unblinding = models.BooleanField(default=False)  # otherwise the choice is post hoc
     was_planned = models.BooleanField(default=False)  # stood for its model when somebody first saw a result
     withdrawn_at = models.DateTimeField(null=True, blank=True)
-    withdrawn_because = models.TextField(blank=True)
+    withdrawn_because = ComposedText(blank=True)
     imported_by = a_person_or_none()  # null: on the command line
     imported_at = models.DateTimeField()
 

@@ -8,7 +8,13 @@ from django.db.models import Case, Q, When
 from django.db.models.functions import Length
 
 from annotation.enums import EventKind, OptionLetter
-from annotation.models.fields import PublicIdField, Timed, WordField
+from annotation.models.fields import (
+    ComposedLine,
+    ComposedText,
+    PublicIdField,
+    Timed,
+    WordField,
+)
 from annotation.models.people import Invitation
 from readerstudy.enums import Refusal, RemarkKind, ResponseState, SessionEnd
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase
@@ -45,7 +51,7 @@ class Enrolment(models.Model):
     invitation = models.OneToOneField(
         StudyInvitation, on_delete=models.PROTECT, null=True, blank=True, related_name="enrolment"
     )
-    pseudonym = models.CharField(max_length=60)  # in every table that leaves the program; drawn at joining
+    pseudonym = ComposedLine(max_length=60)  # in every table that leaves the program; drawn at joining
     source = models.CharField(max_length=200, blank=True)  # the file of an imported reader
     enrolled_at = models.DateTimeField()
     consented_at = models.DateTimeField(null=True, blank=True)
@@ -260,7 +266,7 @@ class Remark(models.Model):
     reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="remarks")
     kind = WordField(RemarkKind, max_length=10)
     value = models.CharField(max_length=10, blank=True)  # the chance in percent; the option that was guessed or meant
-    text = models.TextField(blank=True)
+    text = ComposedText(blank=True)
     key = models.CharField(max_length=36)  # made by the page: sending it twice stores it once
     at = models.DateTimeField()
 

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from msgspec import Struct
 
 from annotation.models import Image
+from annotation.models.fields import AsRead
 from annotation.site.sorted_tables import KeptQuery
 from readerstudy.design.kernels.documents import MOST_READY, Rules
 from readerstudy.design.kernels.ordering import in_order
@@ -263,4 +264,4 @@ def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
 def open_studies_with(image_id: int) -> list[str]:
     """A rule of annotation.contributions: the studies in which this image is being read."""
     studies = ReaderStudy.objects.filter(state=StudyState.OPEN, cases__shown_images__image=image_id)
-    return list(studies.order_by("name").values_list("name", flat=True).distinct())
+    return list(studies.order_by(AsRead("name")).values_list("name", flat=True).distinct())

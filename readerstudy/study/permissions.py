@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import Role
 from annotation.models import User
+from annotation.models.fields import AsRead
 from annotation.models.people import TokenScope
 from annotation.people.accounts import PartElsewhere
 from annotation.people.tokens import TokenPlace
@@ -105,7 +106,7 @@ def token_places(person: User, pk: int | None) -> Iterator[TokenPlace]:
     coordinated: set[int] = set()
     if Role.COORDINATOR not in everywhere:
         coordinated = set(StudyRole.objects.filter(user=person).values_list("study", flat=True))
-    rows = ReaderStudy.objects.order_by("name")
+    rows = ReaderStudy.objects.order_by(AsRead("name"))
     if pk is not None:
         rows = rows.filter(pk=pk)
     elif not everywhere:

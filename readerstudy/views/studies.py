@@ -10,7 +10,6 @@ from typing import IO
 
 from django.contrib import messages
 from django.db.models import Count
-from django.db.models.functions import Lower
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -23,6 +22,7 @@ from msgspec import Struct, field
 from annotation.enums import Role
 from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, Resource, formats_here, write_codebook
 from annotation.models import QuestionBank
+from annotation.models.fields import AsRead
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.views.site.confirming import run_on_form
@@ -190,9 +190,9 @@ def _taken(request: AuthenticatedRequest, study: ReaderStudy, form: ReadingsForm
 # --- Reader studies as coordinators see them: the list, and the page of one -----------------------
 PER_PAGE = 25
 SORTED_BY: Columns = {
-    "study": Lower("name"),
+    "study": AsRead("name"),
     "state": by_rank("state", StudyState.values()),
-    "bank": Lower("bank__name"),
+    "bank": AsRead("bank__name"),
     "made": "created_at",
 }
 

@@ -22,6 +22,7 @@ from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.resources import ListOf, OneOf, Shown
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps, ViewerTool
 from annotation.models import Assignment, ReviewForm, ReviewRound, SamplingPlan, User
+from annotation.models.fields import AsRead
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.roles import possible_reviewers
 from annotation.review.calibrating import possible_calibrations
@@ -132,7 +133,9 @@ def take_design(person: User, sent: dict[str, Any], before: RoundDesign) -> Roun
     wanted: dict[str, Any] = {name: sent.pop(name) for name in names if name in sent}
     if wanted.get("form") is not None:
         kept = before.form.pk if before.form else 0
-        forms = newest_forms() | ReviewForm.objects.filter(pk=kept).select_related("created_by").order_by("name")
+        forms = newest_forms() | ReviewForm.objects.filter(pk=kept).select_related("created_by").order_by(
+            AsRead("name")
+        )
         wanted["form"] = _chosen("form", forms.filter(pk=wanted["form"]))
     if wanted.get("shared_answers") is not None:
         rounds = within_reach(person, possible_calibrations(), **REACH)

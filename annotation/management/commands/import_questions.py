@@ -112,6 +112,10 @@ class Command(ActCommand):
             self.stdout.write(json.dumps(result.as_json(), ensure_ascii=False, indent=1))
         elif options["verbosity"]:
             self._print_counts(result, dry_run=options["dry_run"])
+        if result.look_alikes:
+            sentence = _("%(n)d ids differ from others only by capitals, form or invisible characters: %(ids)s")
+            named = ", ".join(result.look_alikes[:SHOWN_ERRORS])
+            self.stderr.write(sentence % {"n": len(result.look_alikes), "ids": named})
         acceptable = result.is_acceptable(options["skip_refused"])
         if not acceptable or result.n_errors:
             for problem in result.errors[:SHOWN_ERRORS]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 from annotation.enums import Difficulty, Sex, Task, ViewPosition
 from annotation.files.kernels.strictjson import Fault
@@ -94,6 +95,9 @@ TEXTS = {
 }
 
 
+NAMES_OF_FILES = {"study_id", "prior_study", "ImagePath", "PatientID", "AccessionNumber", "StudyInstanceUid"}
+
+
 class FieldCheck:
     """Reads the fields of one record and collects what is refused; a field keeps the first problem found."""
 
@@ -158,7 +162,7 @@ def read_text(name: str, value: object) -> str:
         raise FieldRefused("data_type", f"{name!r} must be {wanted}, not {kind_of(value)}.")
     if len(value) > most:
         raise FieldRefused("too_long", f"{name!r} has {len(value):,} characters; at most {most:,} are taken.")
-    return value
+    return value if name in NAMES_OF_FILES else normalize("NFC", value)
 
 
 def split_options(options: list[str]) -> tuple[list[str], str]:
@@ -197,7 +201,7 @@ def read_options(name: str, value: object) -> tuple[list[str], str]:
     for option in value:
         if not isinstance(option, str):
             raise FieldRefused("data_type", f"Every option must be text, not {kind_of(option)}.")
-    texts, form = split_options(value)
+    texts, form = split_options([normalize("NFC", option) for option in value])
     compared = {" ".join(text.casefold().split()) for text in texts}
     if "" in compared:
         raise FieldRefused("completeness", "An option is empty.")

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Prefetch
-from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -28,6 +27,7 @@ from annotation.ingest.matching import missing_images
 from annotation.ingest.serving import image_descriptors
 from annotation.ingest.uploading import images_of_upload
 from annotation.models import AuditEvent, QuestionBank, Rendition, Upload
+from annotation.models.fields import AsRead
 from annotation.outcomes.next_steps import next_of_images
 from annotation.questionbank.listing import ImageCounts, images_of_bank
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
@@ -39,8 +39,8 @@ from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part
 UPLOADS_PER_PAGE = 50
 SORTED_BY: Columns = {
     "when": "created_at",
-    "who": Lower("created_by__name"),
-    "bank": Lower("bank__name"),
+    "who": AsRead("created_by__name"),
+    "bank": AsRead("bank__name"),
     "files": "n_files",
     "size": "n_bytes",
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -19,6 +18,7 @@ from annotation.audit.recording import AuditRefused
 from annotation.enums import Role
 from annotation.forms.people import AuditLogForm, PeopleSearchForm, PersonForm, RoleForm
 from annotation.models import Membership, User
+from annotation.models.fields import AsRead
 from annotation.people import accounts, event_log, mailing, roles, second_factors
 from annotation.people.accounts import parts_of, people_matching
 from annotation.people.event_things import address_of
@@ -30,7 +30,7 @@ from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
 
 PEOPLE_PER_PAGE = 50
-SORTED_BY: Columns = {"name": Lower("name"), "email": "email", "log-in": "last_login"}
+SORTED_BY: Columns = {"name": AsRead("name"), "email": "email", "log-in": "last_login"}
 
 
 WHO_INVITES = _(

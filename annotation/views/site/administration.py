@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models.functions import Lower
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -25,6 +24,7 @@ from annotation.discussion.selected_questions import outcome_of_job
 from annotation.enums import Role
 from annotation.jobs.queueing import facts_of_result, job_under_way, jobs_of, may_manage, refusals_of
 from annotation.models import Assignment, Job, QuestionBank, ReviewRound, SamplingPlan, Upload, User
+from annotation.models.fields import AsRead
 from annotation.people.revived import end_revived, revived
 from annotation.people.roles import held_roles
 from annotation.refusals import Refused
@@ -114,7 +114,7 @@ def person_policies(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 JOBS_PER_PAGE = 50
-SORTED_BY: Columns = {"job": Lower("title"), "state": "state", "who": Lower("created_by__name"), "when": "created_at"}
+SORTED_BY: Columns = {"job": AsRead("title"), "state": "state", "who": AsRead("created_by__name"), "when": "created_at"}
 
 
 @person_required

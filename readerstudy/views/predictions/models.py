@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -17,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import QuestionBank, User
+from annotation.models.fields import AsRead
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.confirming import run_on_form
@@ -41,7 +41,7 @@ from readerstudy.predictions.listing import entries_known_to, lines_of, runs_kno
 from readerstudy.study.permissions import coordinates_a_study, may_change_model, may_enter_models
 
 PER_PAGE = 50
-SORTED_BY: Columns = {"model": Lower("name"), "version": "version", "state": "state", "who": Lower("submitter__name")}
+SORTED_BY: Columns = {"model": AsRead("name"), "version": "version", "state": "state", "who": AsRead("submitter__name")}
 
 
 @person_required

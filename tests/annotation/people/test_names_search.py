@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
+from django.db import transaction
 from django.http import QueryDict
 from django.test import Client
 
+from annotation.audit.recording import record
 from annotation.models import User
-from annotation.people.accounts import people_matching
-from tests.annotation.review.cases import make_bank, make_revisions
+from annotation.people.accounts import people_matching, places_with
+from annotation.questionbank.kernels.fields import FieldCheck, read_options
+from tests.annotation.review.cases import NOON, make_bank, make_revisions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 APART = "Noe\u0301mie Co\u0302te\u0301"  # each accent after its letter
@@ -30,7 +35,41 @@ NAMES = ("Jörg Müller", "Łukasz Nowak", "Sinéad O’Brien", APART, "Émile R
 def test_people_are_found_by_their_names(search: str, found: str) -> None:
     for number, name in enumerate(NAMES):
         User.objects.create_user(f"person{number}@example.org", None, name=name)
-    assert [one.name for one in people_matching(search)] == [found]
+    assert [one.name for one in people_matching(search)] == [normalize("NFC", found)]
+
+
+def test_names_are_stored_in_one_form() -> None:
+    made = User.objects.create_user("noemie@example.org", None, name=APART)
+    assert made.name == User.objects.get(name=APART).name == normalize("NFC", APART)
+    made.name = APART
+    made.save()
+    assert User.objects.filter(name=normalize("NFC", APART)).exists()
+    User.objects.update(name=APART)
+    assert User.objects.get().name == normalize("NFC", APART)
+
+
+def test_wordings_of_a_file_are_stored_in_one_form() -> None:
+    check = FieldCheck({"question": "O\u0308dem?", "study_id": "e\u0301"})
+    assert (check.text("question"), check.text("study_id")) == ("Ödem?", "e\u0301"), "names of files stay"
+    assert read_options("options", ["a", "b", "c", "Ö\u0308"])[0][3] == normalize("NFC", "Ö\u0308")
+
+
+def test_names_are_sorted_as_people_do() -> None:
+    names = ["adam", "Adam", "Ärzte", "Birne", "Łukasz", "Lutz", "Zoe", "Émile", "Ernst"]
+    for number, name in enumerate(names):
+        User.objects.create_user(f"person{number}@example.org", None, name=name)
+    found = [one.name for one in people_matching("")]
+    assert [one for one in found if one.casefold() != "adam"] == [
+        "Ärzte", "Birne", "Émile", "Ernst", "Łukasz", "Lutz", "Zoe",
+    ]  # fmt: skip
+    assert {one.casefold() for one in found[:2]} == {"adam"}
+
+
+def test_what_is_left_of_a_person_is_found_in_any_spelling(cora: User) -> None:
+    bank = make_bank("Mine")
+    with transaction.atomic():
+        record("bank.changed", actor=None, at=NOON, subject=bank, facts={"note": "asked MÜLLER about it"})
+    assert places_with("Mu\u0308ller") == {"annotation_auditevent.facts": 1}
 
 
 @pytest.mark.parametrize("search", ["ödem", "ÖDEM", "O\u0308dem"])

@@ -241,6 +241,14 @@ def test_a_file_without_questions_is_refused(tmp_path: Path, text: str) -> None:
     assert n_rows() == EMPTY
 
 
+def test_ids_that_nobody_can_tell_apart_are_named(tmp_path: Path) -> None:
+    ids = ["caf\u00e9", "cafe\u0301", "a1", "a\u200b1", "Case-1", "case-1", "b2"]
+    result = run_import(write_file(tmp_path, dict(zip(ids, ten_records().values(), strict=False))))
+    assert result.look_alikes == ["cafe\\u0301", "a\\u200b1", "case-1"]
+    assert result.as_json()["look_alikes"] == result.look_alikes
+    assert (result.stored, result.read) == (True, 7)
+
+
 def test_an_id_that_comes_twice_is_refused(tmp_path: Path) -> None:
     path = write_file(tmp_path, ten_records())
     text = path.read_text(encoding="utf-8").replace('"q10"', '"q1"')
