@@ -133,11 +133,19 @@ class PlainTimeField(forms.DateTimeField):
 
 
 def moment_in(zone: str, plain: datetime) -> datetime:
-    """The moment that a time on the wall means in a zone. Raises ValidationError where the clocks skip that time."""
+    """The moment that a time on the wall means in a zone. Raises ValidationError where the clocks skip that time, and
+    asks for another where they show it twice.
+    """
     meant = plain.replace(tzinfo=ZoneInfo(zone))
     if meant.astimezone(UTC).astimezone(meant.tzinfo).replace(tzinfo=None) != plain:
         sentence = gettext("This time does not exist in %(zone)s: the clocks skip it on that day. Choose another.")
         raise forms.ValidationError(sentence % {"zone": zone})
+    if meant.utcoffset() != meant.replace(fold=1).utcoffset():
+        sentence = gettext(
+            "This time comes twice in %(zone)s, since the clocks go back then. Which one is meant? Choose a time before "
+            "or after that hour."
+        )
+        raise forms.ValidationError(sentence % {"zone": zone}, code="comes_twice")
     return meant
 
 

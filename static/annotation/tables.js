@@ -4,9 +4,13 @@
 const MANY = 30;
 const NUMBER = /^[+-]?\d[\d,\u00a0\u202f']*(\.\d+)?/;
 
-/** What a cell sorts by: its number where it begins with one, else its text; nothing and "n/a" come last. */
+const DAY = /^(\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]{2} \d{4})(?:, (\d\d:\d\d))?/; // as pages write them: 3 Feb 2026, 12:00
+
+/** What a cell sorts by: its date or number where it begins with one, else its text; nothing and "n/a" come last. */
 function valueOf(row, column) {
   const text = (row.cells[column]?.innerText ?? "").trim().replace("\u2212", "-");
+  const day = DAY.exec(text);
+  if (day) return Date.parse(`${day[1]} ${day[2] ?? "00:00"}Z`);
   const number = NUMBER.exec(text.replace(/^<\s*/, ""));
   if (number) return Number(number[0].replace(/[,\u00a0\u202f']/g, ""));
   return text === "" || text === "n/a" ? null : text.toLocaleLowerCase();

@@ -49,6 +49,18 @@ def test_a_long_table_is_sorted_by_its_heads_which_stay_in_sight(browser: Browse
     page.close()
 
 
+def test_a_column_of_dates_is_sorted_by_date(browser: Browser) -> None:
+    days = ["3 Feb 2026", "21 Jan 2026, 09:05", "21 Jan 2026, 10:00", "9 Dec 2025", "", "2025-12-31"]
+    page = shown(browser, 36)
+    page.evaluate(
+        "(days) => document.querySelectorAll('tbody tr').forEach((row, n) => row.cells[1].innerText = days[n % 6])",
+        days,
+    )
+    page.get_by_role("button", name="Value").click()
+    assert list(dict.fromkeys(column(page, 2))) == [days[3], days[5], days[1], days[2], days[0], ""]
+    page.close()
+
+
 @pytest.mark.parametrize(("n_rows", "beside"), [(30, ""), (50, '<p class="pager"><a rel="next" href="?">Next</a></p>')])
 def test_a_short_table_and_a_page_of_many_are_not_sorted(browser: Browser, n_rows: int, beside: str) -> None:
     page = shown(browser, n_rows, beside)

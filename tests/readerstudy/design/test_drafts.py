@@ -292,6 +292,18 @@ def test_the_short_steps_hold_it_alike(
     assert f"they differ in: {differs}" in answer.content.decode()
 
 
+def test_a_deadline_in_an_hour_that_comes_twice_is_asked_for(coordinator: Client, draft: ReaderStudy) -> None:
+    """In Berlin the clocks go back from 3 to 2 on 26 October 2036; in New York they do not."""
+    sent = {"deadline": "2036-10-26T02:30", "time_zone": "Europe/Berlin"}
+    answer = coordinator.post("/studies/trial/rules/", rules_sent(**sent))
+    assert answer.status_code == 422
+    [error] = answer.context["form"].errors["deadline"]
+    assert "comes twice in Europe/Berlin" in error
+    for later in ({"deadline": "2036-10-26T03:00"}, {"time_zone": "America/New_York"}):
+        seen = seen_on(coordinator.get("/studies/trial/rules/").content.decode())
+        assert coordinator.post("/studies/trial/rules/", rules_sent(**sent | later, seen=seen)).status_code == 302
+
+
 def test_a_deadline_in_an_hour_that_the_clocks_skip_is_refused(coordinator: Client, draft: ReaderStudy) -> None:
     """In Berlin the clocks jump from 2 to 3 on 30 March 2036; in New York they do not."""
     sent = {"deadline": "2036-03-30T02:30", "time_zone": "Europe/Berlin"}
@@ -308,10 +320,9 @@ def test_a_deadline_in_an_hour_that_the_clocks_skip_is_refused(coordinator: Clie
 def test_a_deadline_in_an_hour_that_comes_twice_is_shown_with_its_offset(
     coordinator: Client, draft: ReaderStudy
 ) -> None:
-    """In Berlin the clocks go back from 3 to 2 on 26 October 2036: the first time is taken, and said."""
-    coordinator.post("/studies/trial/rules/", rules_sent(deadline="2036-10-26T02:30", time_zone="Europe/Berlin"))
-    draft.refresh_from_db()
-    assert draft.deadline_at == datetime(2036, 10, 26, 0, 30, tzinfo=UTC)
+    """As a program sends it. In Berlin the clocks go back from 3 to 2 on 26 October 2036."""
+    draft.deadline_at, draft.time_zone = datetime(2036, 10, 26, 0, 30, tzinfo=UTC), "Europe/Berlin"
+    draft.save()
     shown = "26 Oct 2036, 02:30 (Europe/Berlin, UTC+02:00)"
     for page in ("", "rules/"):
         assert shown in coordinator.get(f"/studies/trial/{page}").content.decode()

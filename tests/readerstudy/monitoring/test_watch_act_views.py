@@ -66,9 +66,9 @@ def test_deadlines_that_are_refused(coordinator: Client, study: ReaderStudy, dea
     assert study.deadline_at == before
 
 
-def test_an_hour_that_comes_twice_is_asked_back_with_its_offset(coordinator: Client, study: ReaderStudy) -> None:
-    asked = coordinator.post(f"{WATCH}extend/", {"deadline": "2036-10-26T02:30"}).content.decode()
-    assert "to 26 Oct 2036, 02:30 (Europe/Berlin, UTC+02:00)" in asked
+def test_an_hour_that_comes_twice_is_asked_for(coordinator: Client, study: ReaderStudy) -> None:
+    coordinator.post(f"{WATCH}extend/", {"deadline": "2036-10-26T02:30"})
+    assert "comes twice in Europe/Berlin" in said(coordinator)
 
 
 def test_more_time_is_asked_back(coordinator: Client, study: ReaderStudy, rita_reads: Enrolment, stan: User) -> None:
