@@ -1,24 +1,29 @@
 """The audit log: one row per act, written in the same transaction as the act; and whether it is as it was written.
 
 The chain by itself tells any change but one at its end: whoever owns the database can cut the newest events off, or
-write all later hashes again. A hash of its end kept elsewhere (a backup, an export, a printed line) tells that.
+write all later hashes again. A hash of its end kept elsewhere (a backup, an export, a printed line) tells that, and
+so does a file of seals, which the key of the site signs.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, models, transaction
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.enums import Word
 from annotation.enums import _ as marked
+from annotation.hashes import keyed_digest, keyed_pseudonym
 from annotation.models import AuditEvent, User
 from annotation.refusals import Refused
 from annotation.site.sorted_tables import KeptQuery, OneAtATime, lock
@@ -125,6 +130,83 @@ def event_sha256(event: AuditEvent) -> str:
     return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
+# --- sealing: what an owner of the database alone cannot write again ---------------------------------
+def seal(to: Path, *, at: datetime) -> str:
+    """Append a line to a file outside of the database, and return the head that it seals.
+
+    It holds the head, a keyed digest of the name and address of every person where one changed since the line before,
+    and a keyed digest of both and of that line. Raises AuditRefused where the file is not as it was written.
+    """
+    lines = _sealed(to)
+    newest = AuditEvent.objects.order_by("-pk").first()
+    before: dict[str, str] = {}
+    for one in lines:
+        before |= one["names"]
+    changed = {pk: name for pk, name in _digests_of_names().items() if before.get(pk) != name}
+    line: dict[str, Any] = {"at": at.astimezone(UTC).isoformat(), "event": newest.pk if newest else 0}
+    line |= {"head": newest.sha256 if newest else FIRST, "names": changed}
+    line["seal"] = _seal_of(line, lines[-1]["seal"] if lines else "")
+    with to.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line, sort_keys=True) + "\n")
+    return str(line["head"])
+
+
+def verify_seals(path: Path) -> AuditFault | None:
+    """Whether every sealed head is still there, and whether names and addresses are those that were sealed, but for
+    people of whom the log tells something later. The first fault; raises AuditRefused where there is no such file.
+    """
+    if not path.is_file():
+        raise AuditRefused("no_seals", _("%(path)s is no file of seals.") % {"path": path}, status=422)
+    try:
+        lines = _sealed(path)
+    except AuditRefused as refusal:
+        return AuditFault(FaultKind.SEAL, 0, str(refusal))
+    names: dict[str, tuple[str, int]] = {}
+    for line in lines:
+        names |= {pk: (digest, line["event"]) for pk, digest in line["names"].items()}
+        kept = AuditEvent.objects.filter(pk=line["event"], sha256=line["head"]).exists() or line["head"] == FIRST
+        if not kept:
+            sentence = _("Event %(id)s, sealed at %(at)s, is not there or not as it was sealed.")
+            return AuditFault(FaultKind.CUT, line["event"], sentence % {"id": line["event"], "at": line["at"]})
+    now = _digests_of_names()
+    for pk, (digest, event) in names.items():
+        later = AuditEvent.objects.filter(pk__gt=event, subject_type="user", subject_id=pk, act__in=RENAMING)
+        if now.get(pk) != digest and not later.exists():
+            sentence = _("Person %(pk)s has another name or address than was sealed, and no event tells of it.")
+            return AuditFault(FaultKind.NAME, 0, sentence % {"pk": pk})
+    return None
+
+
+RENAMING = ("profile.changed", "person.removed")
+
+
+def _sealed(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file of seals; none where there is no file. Raises AuditRefused for one that was changed."""
+    previous, lines = "", list[dict[str, Any]]()
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines() if path.is_file() else (), start=1):
+        try:
+            line = json.loads(text)
+            fits = hmac.compare_digest(line["seal"], _seal_of(line, previous))
+        except (ValueError, TypeError, KeyError):
+            fits = False
+        if not fits:
+            sentence = _("Line %(n)s of %(path)s is not as it was written, or was sealed by another key.")
+            raise AuditRefused("seal_changed", sentence % {"n": number, "path": path})
+        previous = line["seal"]
+        lines.append(line)
+    return lines
+
+
+def _seal_of(line: Mapping[str, Any], previous: str) -> str:
+    sealed = [previous, *(line[name] for name in ("at", "event", "head", "names"))]
+    return keyed_digest(settings.PSEUDONYM_KEY.encode(), "audit seal", json.dumps(sealed, sort_keys=True)).hex()
+
+
+def _digests_of_names() -> dict[str, str]:
+    key, people = settings.PSEUDONYM_KEY.encode(), User.objects.order_by("pk").values_list("pk", "name", "email")
+    return {str(pk): keyed_pseudonym(key, "person", f"{pk}\n{name}\n{email}") for pk, name, email in people}
+
+
 HASH = re.compile(r"[0-9a-f]{64}")
 BATCH = 2000  # rows in memory at a time
 Report = Callable[[int, int], None]  # how many events are checked, of how many
@@ -141,6 +223,8 @@ class FaultKind(Word):
     INSERTED = "inserted", marked("inserted")
     REORDERED = "reordered", marked("moved to another place")
     CUT = "cut", marked("missing at the end")
+    SEAL = "seal", marked("another seal")
+    NAME = "name", marked("another name")
 
 
 class AuditFault(Struct, frozen=True):

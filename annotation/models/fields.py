@@ -36,7 +36,7 @@ def composed(text: str) -> str:
 
 
 if TYPE_CHECKING:
-    AnyColumn = models.Field[Any, Any]
+    AnyColumn = models.Field[str, str]
 else:
     AnyColumn = object
 

@@ -142,8 +142,8 @@ def moment_in(zone: str, plain: datetime) -> datetime:
         raise forms.ValidationError(sentence % {"zone": zone})
     if meant.utcoffset() != meant.replace(fold=1).utcoffset():
         sentence = gettext(
-            "This time comes twice in %(zone)s, since the clocks go back then. Which one is meant? Choose a time before "
-            "or after that hour."
+            "This time comes twice in %(zone)s, since the clocks go back then. Which one is meant? Choose a time "
+            "before or after that hour."
         )
         raise forms.ValidationError(sentence % {"zone": zone}, code="comes_twice")
     return meant

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import tracemalloc
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
+from pytest_django.fixtures import Settings
 
-from annotation.audit.recording import FIRST, AuditRefused, FaultKind, checked_head, record, verify
+from annotation.audit.recording import FIRST, AuditRefused, FaultKind, checked_head, record, seal, verify, verify_seals
 from annotation.models import AuditEvent, User
+from annotation.people.accounts import change_profile
 from tests.processes import manage
 
 N_CHANGES = 100
@@ -93,3 +96,49 @@ def test_only_a_batch_is_in_memory(cora: User, noon: datetime, monkeypatch: pyte
     tracemalloc.stop()
     assert peak < 2_000_000
     assert told[0] == (50, 2000)
+
+
+def test_seals_find_a_log_that_was_written_again_and_names_that_were_changed(
+    cora: User, rita: User, noon: datetime, tmp_path: Path
+) -> None:
+    file = tmp_path / "seals.jsonl"
+    events = write(3, cora, noon)
+    assert seal(file, at=noon) == events[-1].sha256
+    write(1, cora, noon)
+    seal(file, at=noon)
+    assert "Cora" not in file.read_text()
+    assert verify_seals(file) is None
+    change_profile(rita, name="Rita Rey", time_zone="UTC", wants_digest=False, at=noon)
+    assert verify_seals(file) is None
+    User.objects.filter(pk=cora.pk).update(name="Somebody else")
+    fault = verify_seals(file)
+    assert fault
+    assert (fault.kind, f"Person {cora.pk} " in fault.sentence) == (FaultKind.NAME, True)
+    with pytest.raises(CommandError, match="another name"):
+        call_command("verify_audit", seals=file)
+    lines = file.read_text()
+    file.write_text(lines.replace(events[-1].sha256, events[0].sha256))
+    fault = verify_seals(file)
+    assert fault
+    assert fault.kind == FaultKind.SEAL
+    with pytest.raises(AuditRefused):
+        seal(file, at=noon)
+
+
+def test_a_sealed_end_that_was_cut_off_is_found(cora: User, noon: datetime, tmp_path: Path, settings: Settings) -> None:
+    write(3, cora, noon)
+    file = tmp_path / "seals.jsonl"
+    try:
+        with transaction.atomic():
+            write(1, cora, noon)
+            seal(file, at=noon)
+            raise LookupError  # cut off again
+    except LookupError:
+        assert verify().fault is None
+    fault = verify_seals(file)
+    assert fault
+    assert fault.kind == FaultKind.CUT
+    settings.PSEUDONYM_KEY = "another"
+    fault = verify_seals(file)
+    assert fault
+    assert fault.kind == FaultKind.SEAL
