@@ -22,6 +22,7 @@ from annotation.refusals import Refused
 from annotation.site.zones import time_text
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.freezing import freeze_study
+from readerstudy.enrolment.inviting import dismiss_coordinator, name_coordinator
 from readerstudy.enrolment.participation import withdraw
 from readerstudy.enrolment.reader_status import (
     check_extends,
@@ -31,7 +32,7 @@ from readerstudy.enrolment.reader_status import (
     remind_reader,
     remind_unfinished,
 )
-from readerstudy.forms.studies import DeadlineForm, FreezeForm, ReasonForm
+from readerstudy.forms.studies import CoordinatorForm, DeadlineForm, FreezeForm, ReasonForm
 from readerstudy.models import Enrolment, ReaderStudy, ResultsLink
 from readerstudy.reading.case_opening import let_pass
 from readerstudy.results.looking import links_of, restore_link, revoke_link
@@ -163,6 +164,27 @@ class BringBackStudy(StudyAct):
     name, route, summary = "study-bring-back", "bring-back/", "Bring a study back"
     do = bring_back
     done = gettext_lazy("The study is back.")
+
+
+class NameCoordinator(StudyAct):
+    """A person with an account coordinates this study and no other. Nobody reads and coordinates the same cases."""
+
+    name, route, summary = "study-coordinator-name", "coordinators/name/", "Name a coordinator of one study"
+    do, form = name_coordinator, CoordinatorForm
+    misread = gettext_lazy("Enter the e-mail address of an account.")
+
+    def says(self, arguments: dict[str, Any], result: object) -> str:
+        return _("%(email)s coordinates this study now.") % arguments
+
+
+class DismissCoordinator(StudyAct):
+    """A person coordinates this study no longer; what they did stays."""
+
+    name, route, summary = "study-coordinator-remove", "coordinators/remove/", "Remove a coordinator of one study"
+    do, form = dismiss_coordinator, CoordinatorForm
+
+    def says(self, arguments: dict[str, Any], result: object) -> str:
+        return _("%(email)s does not coordinate this study any more.") % arguments
 
 
 # --- while readers read ---------------------------------------------------------------------------
@@ -332,7 +354,10 @@ class RestoreResultsLink(LinkAct):
 
 
 DESIGN_ACTS: tuple[type[StudyAct], ...] = (FreezeStudy,)  # done on pages of their own, which show what is to be read
-STUDY_ACTS: tuple[type[StudyAct], ...] = (OpenStudy, CloseStudy, ArchiveStudy, BringBackStudy)
+STUDY_ACTS: tuple[type[StudyAct], ...] = (
+    *(OpenStudy, CloseStudy, ArchiveStudy, BringBackStudy),
+    *(NameCoordinator, DismissCoordinator),
+)
 WATCHING_ACTS: tuple[type[StudyAct], ...] = (ExtendStudy, RemindStudy)
 READER_ACTS: tuple[type[ReaderAct], ...] = (ExtendReader, RemindReader, WithdrawReader, PassReader)
 LINK_ACTS: tuple[type[LinkAct], ...] = (RevokeResultsLink, RestoreResultsLink)

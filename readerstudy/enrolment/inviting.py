@@ -68,7 +68,7 @@ def readers_with_keys_at_hand(study: ReaderStudy) -> list[User]:
     """Who reads in the study and could look up its answers: they got both before either was refused."""
     there = Enrolment.objects.filter(study=study, reader__isnull=False, withdrawn_at=None, replaced_at=None)
     roles = Membership.objects.filter(round=None, role__in=(Role.COORDINATOR, Role.ADMINISTRATOR))
-    can_look = Q(pk__in=roles.values("user")) | Q(pk__in=StudyRole.objects.filter(study=study).values("user"))
+    can_look = Q(pk__in=roles.values("user")) | Q(pk__in=_roles_with_its_keys(study).values("user"))
     return list(User.objects.filter(can_look, pk__in=there.values("reader")))
 
 
@@ -76,7 +76,49 @@ def has_keys_at_hand(person: User, study: ReaderStudy) -> bool:
     """Whether this reader is one of them: no case opens for them until one of the two is given up."""
     if is_coordinator(person) or is_administrator(person):
         return True
-    return StudyRole.objects.filter(study=study, user=person).exists()
+    return _roles_with_its_keys(study).filter(user=person).exists()
+
+
+def _roles_with_its_keys(study: ReaderStudy) -> QuerySet[StudyRole]:
+    """Of its coordinators, and of those of other studies that hold one of its questions."""
+    questions = study.cases.values("revision__question")
+    others = ReaderStudy.objects.filter(cases__revision__question__in=questions)
+    return StudyRole.objects.filter(Q(study=study) | Q(study__in=others.values("pk")))
+
+
+@transaction.atomic
+def name_coordinator(study: ReaderStudy, *, email: str, actor: User, at: datetime) -> None:
+    """Let a person with an account coordinate this one study. Twice changes nothing.
+
+    Raises StudyRefused for an address without an account, for one that is deactivated, and for somebody who reads here
+    or, in a study that is not over, one of its questions.
+    """
+    lock_study(study)
+    person = User.objects.select_for_update().filter(email=email.strip().lower(), removed_at=None).first()
+    if person is None or not person.is_active:
+        sentence = _("Nobody with this address can log in: invite them to the site first.")
+        raise StudyRefused("no_account", sentence, status=422, field="email")
+    reads = Enrolment.objects.filter(reader=person, withdrawn_at=None, replaced_at=None).exclude(study__state__in=OVER)
+    reads = reads.filter(study__cases__revision__question__in=study.cases.values("revision__question"))
+    if reads.exists() or Enrolment.objects.filter(reader=person, study=study).exists():
+        sentence = _("%(name)s reads these cases, and could look up their answers with this role.")
+        raise StudyRefused("reads", sentence % {"name": person.name})
+    named = {"granted_by": actor, "granted_at": at}
+    if StudyRole.objects.get_or_create(study=study, user=person, defaults=named)[1]:
+        record("study.coordinator_named", actor=actor, at=at, subject=study, facts={"person": person.pk})
+
+
+@transaction.atomic
+def dismiss_coordinator(study: ReaderStudy, *, email: str, actor: User, at: datetime) -> None:
+    """Twice changes nothing. Raises StudyRefused for oneself, who could not come back."""
+    lock_study(study)
+    role = StudyRole.objects.filter(study=study, user__email=email.strip().lower()).first()
+    if role is None:
+        return
+    if role.user_id == actor.pk and not is_coordinator(actor):
+        raise StudyRefused("oneself", _("Another coordinator can remove you: you would not find this study again."))
+    role.delete()
+    record("study.coordinator_removed", actor=actor, at=at, subject=study, facts={"person": role.user_id})
 
 
 def _by_role(person: User, study: ReaderStudy) -> list[str]:

@@ -108,6 +108,10 @@ class ClosingForm(PlainForm):
         return {name: value for name, value in {**given, "remarks": self.cleaned_data["remarks"]}.items() if value}
 
 
+class CoordinatorForm(PlainForm):
+    email = EmailField(label=_("E-mail of the coordinator"))
+
+
 class FreezeForm(PlainForm):
     read_elsewhere = forms.BooleanField(
         required=False, help_text="its readings are imported, so that nobody misses images that are not here"

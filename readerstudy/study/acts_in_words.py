@@ -94,6 +94,8 @@ STUDY_ACTS = {
     "study.changed": _("changed a draft"),
     "study.closed": _("closed a study"),
     "study.created": _("made a study"),
+    "study.coordinator_named": _("named a coordinator of a study"),
+    "study.coordinator_removed": _("removed a coordinator of a study"),
     "study.deadline_extended": _("gave all readers more time"),
     "study.deleted": _("deleted a study for good"),
     "study.exported": _("exported a table of a study"),

@@ -263,6 +263,7 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "rules": read_rules(found.rules),
         "deadline": study_deadline_text(found),
         "coordinates": coordinates,
+        "named": found.coordinators.select_related("user").order_by("granted_at", "pk"),
         "n_newer": n_newer_wordings(found),
         "is_draft": found.state == StudyState.DRAFT,
         "steps": steps_of(found, n_cases=line.n_cases),

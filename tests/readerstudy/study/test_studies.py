@@ -201,8 +201,8 @@ def test_the_page_costs_as_much_for_many_cases(
 ) -> None:
     study = make_study("Trial", n_cases=n)
     enrol(study, rita)
-    # session, person, roles; the study, who reads in it (twice); cases, practice, readers, answers, places; sets, arms
-    with django_assert_num_queries(14):
+    # session, person, roles; the study, who reads (twice); cases, practice, readers, answers, places; sets, arms, names
+    with django_assert_num_queries(15):
         coordinator.get("/studies/trial/")
 
 
