@@ -26,6 +26,8 @@ from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.study.permissions import may_coordinate_study
+from tests.annotation.api.asking import program_of
+from tests.annotation.review.cases import make_bank, make_round
 from tests.browser.pages.endpoints import ENDPOINTS
 from tests.browser.pages.factors import PROVIDER
 from tests.browser.pages.furnishing import furnish
@@ -35,9 +37,22 @@ from tests.permissions.document import DOCUMENT, permissions_document
 from tests.permissions.people import Asker, people_of
 from tests.permissions.rule_of_routes import OWN
 from tests.permissions.rules import ROLE
-from tests.permissions.table import ANYONE, METHODS, Answer, Line, Route, expected, is_there, lines, routes, things_for
+from tests.permissions.table import (
+    ANYONE,
+    METHODS,
+    SAFE,
+    Answer,
+    Line,
+    Route,
+    expected,
+    is_there,
+    lines,
+    routes,
+    things_for,
+)
 from tests.permissions.things import Thing, things_of
 from tests.readerstudy.model_runs.made import STAND_IN
+from tests.readerstudy.studies import make_study
 from tests.sweeps import in_share
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +61,12 @@ FIRST = ("open", "own", "of an own case", "of the site", "")
 WITH_PART = (Asker.OF_ROUND, Asker.OF_STUDY)
 HAS_PART_OR_SEES = (*WITH_PART, Asker.READER, Asker.REVIEWER, Asker.COORDINATOR, Asker.ADMINISTRATOR)
 GONE_WHEN_ARCHIVED = ("bank-chosen", "review-worklist", "review-continue", "review-decisions")
+# Whatever bank a token is of: what all share, a list that is empty then, and what is refused for what was sent first.
+OF_THE_SITE = (
+    *("GET api-matching", "GET api-model", "GET api-model-endpoint", "GET api-model-endpoint-prices"),
+    *("GET api-prompt", "POST api-prompt-next", "GET api-review-form", "GET api-sample-questions"),
+    *("POST api-release-keys", "POST api-releases", "POST api-releases-plan"),
+)
 OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
@@ -109,6 +130,7 @@ def test_every_address_answers_as_the_document_says(site: Site, monkeypatch: pyt
     assert stands == made, f"{differs}: docs/permissions.md does not say this. Run: python -m tests.permissions"
     ask = Asking(site.people, monkeypatch)
     assert [*wrong_roles(site), *wrong_answers(site, ask), *wrong_methods(site, ask), *wrong_fragments(site, ask)] == []
+    assert list(wrong_tokens(site, ask)) == []
     assert list(wrong_when_archived(site, ask)) == []
 
 
@@ -198,6 +220,28 @@ def wrong_methods(site: Site, ask: Asking) -> Iterator[str]:
                 answer, found = expected(route, method, site.people[who], thing), ask(who, route, method, thing)
                 if found != answer:
                     yield f"{method} {route.name}, {who}: {found}, not {answer}"
+
+
+def wrong_tokens(site: Site, ask: Asking) -> Iterator[str]:
+    """One for reading changes nothing, and one of another bank, round or study finds no thing, whoever its owner is."""
+    cora = site.people[Asker.COORDINATOR]
+    assert cora is not None
+    foreign = {
+        TokenScope.BANK: make_bank("Bank elsewhere").slug,
+        TokenScope.ROUND: make_round(name="Round elsewhere").slug,
+        TokenScope.STUDY: make_study("Study elsewhere").slug,
+    }
+    elsewhere = [program_of(cora, Role.COORDINATOR, scope, slug).token for scope, slug in foreign.items()]
+    reading = program_of(cora, Role.COORDINATOR).token
+    for line in site.asked:
+        route = line.route
+        if route.is_api:
+            finds = elsewhere if route.parts and f"{line.method} {route.name}" not in OF_THE_SITE else []
+            for token in (*finds, *([] if line.method in SAFE else [reading])):
+                found = ask(Asker.NOBODY, route, line.method, line.thing, authorization=f"Bearer {token}")
+                if found not in (Answer.FORBIDDEN, Answer.NOT_FOUND):
+                    kind = "for reading" if token == reading else f"of another {[*foreign][elsewhere.index(token)]}"
+                    yield f"{line.method} {route.name} ({line.thing.label}), a token {kind}: {found}"
 
 
 def let_through(site: Site, route: Route, method: str, thing: Thing) -> Asker:

@@ -26,7 +26,6 @@ from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE
 from tests.annotation.prompts.flagged import two_versions
-from tests.annotation.review.cases import make_bank
 from tests.annotation.validators.validated import begun, judged, judged_bank
 
 RUNS, CHECKS = "banks/reports/generation-runs/", "banks/judged/validator-runs/"
@@ -213,14 +212,6 @@ def test_whoever_reads_questions_of_the_bank_asks_no_validator(
     ):
         problem_of(answer, 403, "reads_them")
     assert CallBatch.objects.get().state == BatchState.RUNNING
-
-
-def test_runs_of_another_bank_are_not_there(writer: Program, reports: QuestionBank, cora: User) -> None:
-    run = written_run(reports)
-    make_bank("Other")
-    other = program_of(cora, Role.COORDINATOR, TokenScope.BANK, "other")
-    for address in (f"{RUNS}{run.public_id}/stop/", f"banks/other/generation-runs/{run.public_id}/stop/"):
-        problem_of(other.post(address), 404, "not_found")
 
 
 # --- prompts ----------------------------------------------------------------------------------------

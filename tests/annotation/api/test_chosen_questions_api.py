@@ -154,9 +154,3 @@ def test_a_question_of_an_import_that_is_not_published_has_no_comments(script: P
     BankImport.objects.update(state=ImportState.RUNNING)
     problem_of(script.get(COMMENTS), 404, "not_found")
     problem_of(script.post(COMMENTS, {"text": "Why?"}), 404, "not_found")
-
-
-def test_comments_are_for_coordinators(bank: QuestionBank, ada: User, rita: User) -> None:
-    for script in (program_of(ada, Role.ADMINISTRATOR), program_of(rita, Role.REVIEWER)):
-        problem_of(script.get(COMMENTS), 403, "forbidden")
-        problem_of(script.get("mentions/"), 403, "forbidden")

@@ -116,10 +116,3 @@ def test_whoever_answers_a_question_blind_hears_nothing_of_it(cora: User) -> Non
     problem_of(script.get(f"{one}findings/"), 403, "key_hidden")
     problem_of(script.post(f"{one}revise/", REVISED), 403, "key_hidden")
     problem_of(script.post(f"{one}tag/", {"tag": "x"}), 403, "withheld")
-
-
-@pytest.mark.parametrize("role", [Role.ADMINISTRATOR, Role.REVIEWER])
-def test_findings_are_for_coordinators(bank: QuestionBank, role: Role, ada: User, rita: User) -> None:
-    script = program_of(ada if role == Role.ADMINISTRATOR else rita, role)
-    for address in ("banks/chest/findings/", f"{ONE}findings/"):
-        problem_of(script.get(address), 403, "forbidden")

@@ -6,8 +6,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
-from annotation.enums import AssignmentState, Role, RoundState
-from annotation.models import Assignment, CalibrationResult, Invitation, Membership, ReviewRound, User
+from annotation.enums import Role, RoundState
+from annotation.models import CalibrationResult, Invitation, Membership, ReviewRound, User
 from annotation.models.people import TokenScope
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.api.asking import Program, problem_of, program_of
@@ -133,34 +133,3 @@ def test_a_link_into_a_round_is_shown_once_and_revoked(script: Program, mine: Re
     assert script.post(address).status_code == 200
     assert Invitation.objects.get().revoked_at is not None
     problem_of(script.post(address), 404, "not_found")
-
-
-def test_who_does_not_coordinate_the_round_changes_nobody(
-    mine: ReviewRound, cora: User, rita: User, remo: User, ada: User
-) -> None:
-    make_round(name="Other")
-    elsewhere = program_of(cora, Role.COORDINATOR, TokenScope.ROUND, "other")
-    reviewer = program_of(rita, Role.REVIEWER, TokenScope.ROUND, "mine")
-    administrator = program_of(ada, Role.ADMINISTRATOR)
-    acts = {
-        PEOPLE: {"reviewer": remo.email},
-        f"{PEOPLE}{rita.pk}/remove/": {"to": remo.email},
-        f"{PEOPLE}{rita.pk}/reassign/": {"to": remo.email},
-        f"{PEOPLE}{rita.pk}/let-in/": {"reason": "No."},
-        "rounds/mine/remind/": {},
-        "rounds/mine/adjudicators/": {"adjudicator": remo.email},
-        "rounds/mine/adjudicate/": {},
-        "rounds/mine/edit/": {"name": "Theirs"},
-        "rounds/mine/viewing/": {},
-        "rounds/mine/due/": {"due_at": None},
-        "rounds/mine/fresh/": {},
-        "rounds/mine/invitations/": {"email": "x@example.org"},
-    }
-    for address, sent in acts.items():
-        problem_of(elsewhere.post(address, sent), 404, "not_found")
-        problem_of(reviewer.post(address, sent), 403, "forbidden")
-        problem_of(administrator.post(address, sent), 403, "forbidden")
-    assert administrator.get(PEOPLE).status_code == 200
-    problem_of(reviewer.get(PEOPLE), 404, "not_found")
-    problem_of(elsewhere.get(PEOPLE), 404, "not_found")
-    assert Assignment.objects.filter(state=AssignmentState.WAITING, reviewer=rita).count() == 3

@@ -7,7 +7,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.acts.rounds import ROUNDS_SORTED_BY
-from annotation.enums import AssignmentState, Role, RoundState
+from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, Membership, ReviewRound, SamplingPlan, User
 from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
@@ -91,18 +91,6 @@ def test_rounds_and_assignments_are_lists(
         rows = script.get("rounds/spring/assignments/?state=waiting").json()["results"]
     assert [row["position"] for row in rows] == [1, 2, 3, 4, 5, 6]
     assert {row["reviewer"] for row in rows} == {"Rita"}
-
-
-def test_a_token_of_another_bank_and_one_for_reading_change_nothing(cora: User, sample: SamplingPlan) -> None:
-    foreign = make_round(name="Foreign", state=RoundState.DRAFT)
-    here = program_of(cora, Role.COORDINATOR, TokenScope.BANK, sample.bank.slug)
-    for answer in (here.get("rounds/foreign/"), here.post("rounds/foreign/open/", {})):
-        problem_of(answer, 404, "not_found")
-    problem_of(here.post("rounds/", asked(foreign.plan)), 404, "not_found")
-    reading = program_of(cora, Role.COORDINATOR)
-    assert reading.get("rounds/foreign/").status_code == 200
-    problem_of(reading.post("rounds/foreign/open/", {}), 403, "forbidden")
-    assert ReviewRound.objects.get().state == RoundState.DRAFT
 
 
 def test_a_coordinator_of_one_round_sees_that_one_and_reviewers_none(sample: SamplingPlan, rita: User) -> None:

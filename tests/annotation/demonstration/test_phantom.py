@@ -92,6 +92,7 @@ def test_an_effusion_whitens_its_costophrenic_angle_and_leaves_the_other(
     assert _at(ill, 132, 268, 8) == pytest.approx(_at(plain, 132, 268, 8), abs=0.06)
 
 
+@pytest.mark.check
 def test_a_pneumothorax_darkens_and_empties_the_space_around_the_lung(plain: NDArray[np.float64]) -> None:
     air = _displayed(phantom_dicom(ChestSpec(seed=101, pneumothorax=Pneumothorax("left", 36)), "PA"))
     assert _at(plain, 92, 66) == pytest.approx(_at(plain, -92, 66), abs=0.06)
@@ -102,6 +103,7 @@ def test_a_nodule_is_whiter_than_the_lung_around_it(ill: NDArray[np.float64]) ->
     assert _at(ill, -78, 78, 10) > _at(ill, -78, 104, 6) + 0.04
 
 
+@pytest.mark.check
 def test_the_lateral_view_has_its_spine_behind_and_looks_the_same_in_either_photometric_interpretation() -> None:
     one = _displayed(phantom_dicom(PLAIN, "LL", photometric="MONOCHROME1"))
     two = _displayed(phantom_dicom(PLAIN, "LL", photometric="MONOCHROME2"))

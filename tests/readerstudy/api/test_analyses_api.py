@@ -19,7 +19,7 @@ from annotation.models.people import TokenScope
 from readerstudy.conducting import lifecycle
 from readerstudy.enums import StudyState
 from readerstudy.exports import report_writing
-from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
+from readerstudy.models import Analysis, ReaderStudy
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON
 from tests.readerstudy.api.programs import coordinating, everybody, read_as, statuses
@@ -89,18 +89,6 @@ def test_while_readers_read_there_is_nothing(script: Program, analysis: Analysis
     problem_of(script.post(at(analysis, "result/")), 403, "results_hidden")
     problem_of(script.post(at(analysis, "reports/make/")), 403, "forbidden")
     problem_of(script.post("studies/trial/analyse/"), 403, "results_hidden")
-    assert not Job.objects.exists()
-
-
-@pytest.mark.parametrize("place", ["result/", "reports/make/", "reports/{report}.zip"])
-def test_nobody_else_looks(analysis: Analysis, place: str) -> None:
-    report = AnalysisReport.objects.create(analysis=analysis, sha256="0", n_bytes=0, contents=[], made_at=NOON)
-    programs = {name: one for name, one in everybody(analysis.study).items() if name not in ("bank", "study", "own")}
-    read_only = {"site", "administrator", "reviewer", "submitter"}
-    found = statuses(programs, at(analysis, place.format(report=report.public_id)), "POST")
-    assert found == {name: 403 if name in read_only else 404 for name in programs}
-    assert statuses(programs, "studies/trial/analyse/", "POST") == found
-    assert ReaderStudy.objects.get(slug="trial").unblinded_at is None
     assert not Job.objects.exists()
 
 

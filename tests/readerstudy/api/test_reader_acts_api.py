@@ -18,7 +18,7 @@ from tests.annotation.api.asking import V1, Program, problem_of
 from tests.annotation.api.schema import faults_of
 from tests.conftest import NOON
 from tests.emails import delivered
-from tests.readerstudy.api.programs import coordinating, everybody, statuses
+from tests.readerstudy.api.programs import coordinating
 from tests.readerstudy.exports.read_study import read, read_study
 from tests.readerstudy.studies import enrol, make_study, places_of
 
@@ -57,33 +57,6 @@ def send_file(script: Program, content: bytes = INVITED, key: str = "", **fields
     answer = script.client.post(f"{V1}{FILE}", sent, headers=headers)
     assert faults_of("POST", f"{V1}{FILE}", answer) == []
     return answer
-
-
-SENT: list[tuple[str, object]] = [
-    ("extend/", {"deadline_at": FUTURE}),
-    ("remind/", None),
-    ("re-review/", {"name": "Again"}),
-    ("readers/{reader}/extend/", {"deadline_at": FUTURE}),
-    ("readers/{reader}/remind/", None),
-    ("readers/{reader}/pass/", {"reason": "x"}),
-    ("readers/{reader}/replace/", {"reason": "x"}),
-    ("invitations/{invitation}/remind/", None),
-    ("invitations/{invitation}/restore/", None),
-]
-
-
-@pytest.mark.usefixtures("mail_server")
-@pytest.mark.parametrize(("address", "body"), SENT)
-def test_nobody_else_does_any_of_it(study: ReaderStudy, script: Program, address: str, body: object) -> None:
-    made = script.post("studies/trial/invitations/", {"name": "Nina"}).json()["id"]
-    named = address.format(reader=Enrolment.objects.get(reader__name="Rita").public_id, invitation=made)
-    programs = {name: one for name, one in everybody(study).items() if name not in ("bank", "study", "own")}
-    before = AuditEvent.objects.filter(subject_type__in=["readerstudy", "enrolment", "studyinvitation"]).count()
-    read_only = {"site", "administrator", "reviewer", "submitter"}
-    found = statuses(programs, f"studies/trial/{named}", "POST", body)
-    assert found == {name: 403 if name in read_only else 404 for name in programs}
-    after = AuditEvent.objects.filter(subject_type__in=["readerstudy", "enrolment", "studyinvitation"]).count()
-    assert (after, delivered()) == (before, [])
 
 
 # --- more time ------------------------------------------------------------------------------------

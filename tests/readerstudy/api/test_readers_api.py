@@ -17,7 +17,7 @@ from annotation.people.invitations import find_invitation
 from readerstudy.enrolment.inviting import KIND
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, StudyTable
-from readerstudy.models import Enrolment, ReaderStudy, Voiding
+from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON
 from tests.readerstudy.api.programs import coordinating, everybody, read_as, statuses
@@ -57,26 +57,6 @@ def test_who_reads_what(study: ReaderStudy, state: StudyState) -> None:
         if state == StudyState.OPEN:
             found = {name: 403 if status == 200 else status for name, status in found.items()}
         assert statuses(programs, f"studies/trial/{address}") == found, address
-
-
-SENT = [
-    ("invitations/", {}),
-    ("voidings/", {"case": 1, "reason": "two keys"}),
-    ("tables/responses/csv/", {}),
-    ("readers/{reader}/withdraw/", {"reason": "asked for it"}),
-]
-
-
-@pytest.mark.parametrize(("address", "body"), SENT)
-def test_nobody_else_changes_anything(study: ReaderStudy, address: str, body: object) -> None:
-    over()
-    programs = {name: one for name, one in everybody(study).items() if name not in ("bank", "study", "own")}
-    reader = Enrolment.objects.get(reader__name="Rita")
-    found = statuses(programs, f"studies/trial/{address.format(reader=reader.public_id)}", "POST", body)
-    read_only = {"site", "administrator", "reviewer", "submitter"}
-    assert found == {name: 403 if name in read_only else 404 for name in programs}
-    assert not Voiding.objects.exists()
-    assert ReaderStudy.objects.get(slug="trial").unblinded_at is None
 
 
 def test_a_reader_who_coordinates_the_site_finds_no_answers(study: ReaderStudy, client: Client, rita: User) -> None:

@@ -12,7 +12,6 @@ from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, Response
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.api.test_incoming import send
-from tests.readerstudy.api.programs import FOUND, everybody
 from tests.readerstudy.studies import make_study
 
 ADDRESS = "studies/trial/import/"
@@ -57,15 +56,3 @@ def test_one_row_that_is_wrong_and_nothing_is_stored(script: Program) -> None:
     told = problem_of(send(script, ADDRESS, {"file": csv_file(FILE)}), 422, "rows_refused")
     assert "draft" in told["errors"][0]["message"]
     assert not Response.objects.exists()
-
-
-def test_who_sends_readings(study: ReaderStudy) -> None:
-    programs = everybody(study)
-    found = {name: send(one, ADDRESS, {"file": csv_file(FILE)}).status_code for name, one in programs.items()}
-    assert {name for name, status in found.items() if status == 201} == FOUND - {"site"}
-    assert {name for name, status in found.items() if status == 403} == {
-        "site",
-        "administrator",
-        "reviewer",
-        "submitter",
-    }

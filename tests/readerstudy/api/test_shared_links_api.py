@@ -14,7 +14,7 @@ from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy, ResultsLink
 from tests.annotation.api.asking import Program, problem_of
 from tests.conftest import NOON
-from tests.readerstudy.api.programs import coordinating, everybody, read_as, statuses
+from tests.readerstudy.api.programs import coordinating
 from tests.readerstudy.results.made import analysed_study
 
 LINKS = "studies/trial/links/"
@@ -70,18 +70,6 @@ def test_a_link_that_cannot_be(script: Program, analysis: Analysis) -> None:
         ReaderStudy.objects.filter(slug="trial").update(**hidden)
         problem_of(script.post(share(analysis)), 403, "forbidden")
     assert not ResultsLink.objects.exists()
-
-
-def test_who_shares(script: Program, analysis: Analysis) -> None:
-    made = script.post(share(analysis)).json()["id"]
-    programs = everybody(analysis.study)
-    assert statuses(programs, LINKS) == read_as(programs, overseer=403)
-    others = {name: one for name, one in programs.items() if name not in ("bank", "study", "own")}
-    read_only = {"site", "administrator", "reviewer", "submitter"}
-    for address in (share(analysis), f"{LINKS}{made}/revoke/", f"{LINKS}{made}/restore/"):
-        found = statuses(others, address, "POST")
-        assert found == {name: 403 if name in read_only else 404 for name in others}
-    assert ResultsLink.objects.get().revoked_at is None
 
 
 def test_few_queries(script: Program, analysis: Analysis) -> None:

@@ -23,7 +23,6 @@ from tests.readerstudy.design.made import REASON, make_questions
 from tests.readerstudy.studies import enrol, make_study
 
 pytestmark = pytest.mark.django_db
-ACTS = ("freeze", "open", "close", "copy", "archive", "bring-back")
 
 
 @pytest.fixture
@@ -82,15 +81,6 @@ def test_a_coordinator_who_reads_a_study_does_not_find_it(study: ReaderStudy, sc
     enrol(study, cora)
     problem_of(script.get("studies/trial/"), 404, "not_found")
     assert script.get("studies/").json()["results"] == []
-
-
-@pytest.mark.parametrize("act", ACTS)
-def test_nobody_else_does_anything_with_a_study(study: ReaderStudy, act: str) -> None:
-    programs = {name: one for name, one in everybody(study).items() if name not in ("bank", "study", "own")}
-    found = statuses(programs, f"studies/trial/{act}/", "POST")
-    read_only = {"site", "administrator", "reviewer", "submitter"}  # tokens of the whole site
-    assert found == {name: 403 if name in read_only else 404 for name in programs}
-    assert ReaderStudy.objects.get(slug="trial").state == StudyState.OPEN
 
 
 # --- reading --------------------------------------------------------------------------------------

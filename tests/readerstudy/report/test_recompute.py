@@ -160,7 +160,7 @@ def disagreeing(folder: Path) -> list[str]:
 
 
 # --- every number is found again ------------------------------------------------------------------
-@pytest.mark.parametrize(("shared_exams", "n_readers"), [(True, 3), (False, 2)])
+@pytest.mark.parametrize(("shared_exams", "n_readers"), [(True, 3), pytest.param(False, 2, marks=pytest.mark.check)])
 def test_every_number_of_a_lively_study(tmp_path: Path, shared_exams: bool, n_readers: int) -> None:
     result = write(tmp_path / "report", lively(shared_exams=shared_exams, n_readers=n_readers))
     assert set(result["variants"]) == {"with_voided", "without_all_voided", "with_slips"}
@@ -193,6 +193,7 @@ def test_answers_in_doubt_are_recomputed_as_too_late(tmp_path: Path) -> None:
     check_computed(tmp_path / "report")
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "settings",
     [replace(QUICK, failed_in_accuracy="exclude"), replace(QUICK, failed_in_agreement="own_category")],
@@ -224,6 +225,7 @@ def test_the_study_of_the_paper(tmp_path: Path, shared_data: Path) -> None:
     check_computed(tmp_path / "report")
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("seed", [2, 3, 19, 27, 56])
 def test_random_studies(tmp_path: Path, seed: int) -> None:
     random_studies.write(seed, tmp_path)
@@ -245,6 +247,7 @@ def test_exams_that_do_not_differ(tmp_path: Path) -> None:
     check_computed(tmp_path / "report")
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("shared_exams", [True, False])
 @pytest.mark.parametrize("n", [36, 12])
 def test_a_mean_of_runs_that_stands_for_a_model(tmp_path: Path, n: int, shared_exams: bool) -> None:
