@@ -170,9 +170,15 @@ def may_go_on_unseen(enrolment: Enrolment) -> bool:
 
 
 def check_display(
-    enrolment: Enrolment, screen: Screen, corners: Sequence[Corner], *, at: datetime, goes_on: bool = False
+    enrolment: Enrolment,
+    screen: Screen,
+    corners: Sequence[Corner],
+    conditions: Mapping[str, Any] | None = None,
+    *,
+    at: datetime,
+    goes_on: bool = False,
 ) -> None:
-    """Store the screen, and which of the two steps were found.
+    """Store the screen, which of the two steps were found, and what else of the pattern and the room was said.
 
     Refused in a window that is too small, and where a step was not found: the try is counted and the patches move. The
     check may be done anew on another screen: the newest one is stored, the others stay in the audit log. ``goes_on``:
@@ -191,24 +197,24 @@ def check_display(
             "%(least_height)s. Make the window larger or zoom out, then check again."
         )
         raise StudyRefused("window_too_small", sentence % sizes, **sizes)
-    if not _store_check(enrolment, screen, corners, at, goes_on=goes_on):
+    if not _store_check(enrolment, {**screen.as_json(), **(conditions or {})}, corners, at, goes_on=goes_on):
         sentence = _(
-            "At least one answer is not right. Darken the room, set the display to full brightness, and look again: "
-            "the patches have moved."
+            "At least one answer is not right; the patches have moved. Look again in the light and from the distance "
+            "in which you read. Change nothing on a calibrated display: if a patch stays unseen, have it checked."
         )
         raise StudyRefused("steps_not_seen", sentence)
 
 
 @transaction.atomic
 def _store_check(
-    enrolment: Enrolment, screen: Screen, corners: Sequence[Corner], at: datetime, *, goes_on: bool
+    enrolment: Enrolment, measured: Mapping[str, Any], corners: Sequence[Corner], at: datetime, *, goes_on: bool
 ) -> bool:
     lock_reader(enrolment)
     passes = goes_on and may_go_on_unseen(enrolment)
     seen = tuple(corners) == corners_now(enrolment)
     n_failed = int(enrolment.display.get("n_failed", 0)) + (not seen)
     enrolment.display = {
-        **screen.as_json(),
+        **measured,
         "dark_step": corners[0] == corners_now(enrolment)[0],
         "light_step": corners[1] == corners_now(enrolment)[1],
         "n_failed": n_failed,

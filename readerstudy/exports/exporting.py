@@ -92,7 +92,7 @@ READER_COLUMNS: tuple[Column, ...] = (
     Column("display", TEXT, "Display that the reader reported to read on.", words(DisplayUsed)),
     Column("exposure", TEXT, "Whether the reader had seen questions or images before.", words(Exposure)),
     Column("exposure_text", TEXT, "What the reader wrote about that."),
-    Column("screen", TEXT, "What the display check measured, as JSON."),
+    Column("screen", TEXT, "What the display check measured and asked (pattern, display, room), as JSON."),
     Column("enrolled_at", DAY, "Day on which the reader came in, or was imported."),
     Column(
         "consented_at",
@@ -117,7 +117,7 @@ SESSION_COLUMNS: tuple[Column, ...] = (
     Column("seen_at", DAY, "Day on which the server last heard of it."),
     Column("ended_at", DAY, "Day on which it ended; missing: it goes on."),
     Column("end", TEXT, "How it ended.", words(SessionEnd)),
-    Column("device", TEXT, "Window, screen and pixel ratio as the page reported them, as JSON."),
+    Column("device", TEXT, "Window, screen, pixel ratio, bit depth and zoom as the page reported them, as JSON."),
 )
 EVENT_COLUMNS: tuple[Column, ...] = (
     *STUDY,

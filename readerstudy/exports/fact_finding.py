@@ -118,7 +118,25 @@ def _readers(study: ReaderStudy, pseudonyms: Iterable[str]) -> ReportedReaders:
         displays=_words(DisplayUsed, reported, "display"),
         exposure=_words(Exposure, reported, "exposure"),
         n_reported=sum(bool(one) for one in reported),
+        conditions=_conditions(rows.values_list("display", flat=True)),
     )
+
+
+CONDITIONS = {
+    "luminance": "maximum luminance of the display, cd/m²",
+    "room_light": "room light, lux",
+    "n_displays": "displays in use",
+    "letters_dark": "letters read on black, of 14",
+    "letters_middle": "on grey",
+    "letters_light": "on white",
+}
+
+
+def _conditions(displays: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """What readers gave of their display and room with its check; what nobody gave is left out."""
+    told = list(displays)
+    found = {label: sorted(one[name] for one in told if name in one) for name, label in CONDITIONS.items()}
+    return {label: figures for label, figures in found.items() if figures}
 
 
 def _words(kind: type[Word], reported: Iterable[Mapping[str, Any]], name: str) -> dict[str, int]:

@@ -8,7 +8,7 @@ forecast that was frozen with the protocol.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -79,6 +79,7 @@ class ReportedReaders:
     displays: Mapping[str, int]
     exposure: Mapping[str, int]
     n_reported: int
+    conditions: Mapping[str, Sequence[int]] = field(default_factory=dict)  # of reading, in words, as readers gave them
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -163,8 +163,10 @@ def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "study": enrolment.study,
         "rules": rules,
         "chances": CHANCES,
+        "checked_on": _checked_on(enrolment),
         "urls": {
             "entry": reverse("reading", args=[slug]),
+            "display": reverse("reading-display", args=[slug]),
             **{name: reverse(f"reading-{name}", args=[slug]) for name in PAGES},
         },
     }
@@ -173,6 +175,15 @@ def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if position.is_undecided:
         return render(request, "readerstudy/reading/practice_not_passed.html", context)
     return render(request, "readerstudy/reading/room.html", context)
+
+
+def _checked_on(enrolment: Enrolment) -> str:
+    """The screen on which the display was checked, in CSS pixels and in those of the device; empty: not known."""
+    seen = enrolment.display
+    if not {"screen_width", "screen_height", "pixel_ratio"} <= seen.keys():
+        return ""
+    sizes = (seen["screen_width"], seen["screen_height"])
+    return " ".join(str(round(size * ratio)) for ratio in (1, seen["pixel_ratio"]) for size in sizes)
 
 
 def _is_asked(enrolment: Enrolment, rules: Rules) -> bool:

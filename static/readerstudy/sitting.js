@@ -359,6 +359,7 @@ function leastOf(size) {
 }
 
 function deviceNow() {
-  const { width, height } = screen;
-  return { browser: navigator.userAgent, window: [innerWidth, innerHeight], screen: [width, height], ratio: devicePixelRatio };
+  const { width, height, colorDepth: depth } = screen;
+  const zoom = Math.round((100 * outerWidth) / innerWidth) || 100; // percent
+  return { browser: navigator.userAgent, window: [innerWidth, innerHeight], screen: [width, height], ratio: devicePixelRatio, depth, zoom };
 }

@@ -181,6 +181,12 @@ class Corner(Word):
     NOWHERE = "nowhere", _("I do not see it")
 
 
+class LinePairs(Word):
+    UNSAID = "", _("not looked at")
+    ALL = "all", _("all apart")
+    SOME = "some", _("some run together")
+
+
 CORNERS = (Corner.UPPER_LEFT, Corner.UPPER_RIGHT, Corner.LOWER_LEFT, Corner.LOWER_RIGHT)
 
 

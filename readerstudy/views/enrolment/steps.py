@@ -241,7 +241,7 @@ def reading_display(request: AuthenticatedRequest, reader_status: ReaderStatus) 
         "display",
         reader_status,
         Step.DISPLAY,
-        form=DisplayForm(),
+        form=DisplayForm(initial=reader_status.enrolment.display),
         problem=problem,
         may_go_on=participation.may_go_on_unseen(reader_status.enrolment),
         dark=dark.value,
@@ -257,7 +257,12 @@ def _checked(reader_status: ReaderStatus, form: DisplayForm, *, goes_on: bool) -
         return _("The size of the window could not be measured. Allow JavaScript on this page and reload it.")
     try:
         participation.check_display(
-            reader_status.enrolment, form.screen(), form.corners(), at=timezone.now(), goes_on=goes_on
+            reader_status.enrolment,
+            form.screen(),
+            form.corners(),
+            form.conditions(),
+            at=timezone.now(),
+            goes_on=goes_on,
         )
     except StudyRefused as refusal:
         return _unless_left(refusal)

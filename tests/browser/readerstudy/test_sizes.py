@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -150,3 +151,19 @@ def test_a_reading_from_a_small_window_to_a_large_screen(device: Device, reads: 
     page.set_viewport_size({"width": 390, "height": 844})
     expect(page.locator("#case-small")).to_contain_text("Please use a computer")
     expect(page.locator("#viewer")).to_be_hidden()
+
+
+def test_the_display_is_checked_again_on_another_screen(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    here = device.page.evaluate("() => [screen.width, screen.height, devicePixelRatio]")
+    for width, address in ((here[0], "room/"), (here[0] + 500, "display/")):
+        enrolment.display = {"screen_width": width, "screen_height": here[1], "pixel_ratio": 1.0}
+        enrolment.save()
+        device.page.goto("/read/trial/room/")
+        expect(device.page).to_have_url(re.compile(f"/read/trial/{address}$"))
+    shown = "() => { const c = document.querySelector('canvas'); return c.width / c.getBoundingClientRect().width; }"
+    ratio = device.page.evaluate(shown)
+    assert ratio == pytest.approx(here[2], abs=0.01)  # one pixel of the pattern on one of the screen
+    pixels = "() => [...document.getElementById('display-pattern').getContext('2d').getImageData(0, 5, 864, 1).data]"
+    row = device.page.evaluate(pixels)[::4]
+    assert row[::48] == [round(255 * n / 17) for n in range(18)]

@@ -328,3 +328,28 @@ def test_a_study_may_show_each_case_with_its_key(reader: Client, rita: User, sho
     page = reader.get("/read/trial/done/").content.decode()
     assert ("Your cases" in page, page.count(">correct<"), page.count(">incorrect<")) == (shows, shows, shows)
     assert SeenKey.objects.filter(person=rita).count() == 2 * shows
+
+
+def test_the_display_check_keeps_what_was_seen_and_the_room(reader: Client, new: Enrolment) -> None:
+    """A patch that is not found tells nobody to turn up a calibrated display."""
+    ready()
+    set_all(display_checked_at=None)
+    dark, light = corners_now(new)
+    said = {"letters_dark": "11", "lines": "all", "luminance": "350", "checked_on": "2026-11-02", "n_displays": "2"}
+    wrong = reader.post("/read/trial/display/", {"dark": "nowhere", "light": light, **WINDOW, **said}).content.decode()
+    assert "Change nothing on a calibrated display" in wrong
+    assert "brightness" not in wrong
+    new.refresh_from_db()
+    dark, light = corners_now(new)
+    reader.post("/read/trial/display/", {"dark": dark, "light": light, **WINDOW, **said, "zoom_percent": "125"})
+    new.refresh_from_db()
+    kept = {name: new.display[name] for name in (*said, "zoom_percent", "bits_shown")}
+    assert kept == {
+        "letters_dark": 11,
+        "lines": "all",
+        "luminance": 350,
+        "checked_on": "2026-11-02",
+        "n_displays": 2,
+        "zoom_percent": 125,
+        "bits_shown": 8,
+    }

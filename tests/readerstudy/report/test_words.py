@@ -265,3 +265,12 @@ def test_the_flow_is_drawn_with_the_same_bytes_and_hostile_words(said: Said, wid
     flow = flow_of(result, facts)
     first = rendered(lambda: flow_figure(flow, result, width), FigureForm.SVG)
     assert first == rendered(lambda: flow_figure(flow, result, width), FigureForm.SVG)
+
+
+def test_methods_give_the_reading_conditions_where_readers_did(said: Said) -> None:
+    result, facts = said
+    assert "Reading conditions" not in flat(methods_text(result, facts))
+    readers = replace(facts.readers, conditions={"room light, lux": [20, 30, 40]})
+    text = flat(methods_text(result, replace(facts, readers=readers)))
+    given = "room light, lux median 30 (range 20 to 40, n = 3)"
+    assert f"Reading conditions, as readers gave them: {given}. Images were shown with 8 bits." in text
