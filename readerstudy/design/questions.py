@@ -134,6 +134,8 @@ def verdicts_on(bank: QuestionBank) -> dict[int, set[str]]:
     for revision_id, verdict, flags in rows:
         contradicts = verdict == Verdict.ACCEPT and not is_accepting(verdict, flags)
         found[revision_id].add(NOT_ACCEPTED if contradicts else verdict)
+    if not found:
+        return {}
     settled = Settlement.objects.filter(revision__bank=bank).exclude(decision="").order_by("decided_at", "pk")
     for revision_id, outcome in settled.values_list("revision", "outcome"):
         found[revision_id] = {Verdict.ACCEPT if outcome == QuestionState.ACCEPTED else outcome}
