@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.forms.boundfield import BoundField
@@ -15,7 +15,7 @@ from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.forms import PlainForm, choices_of, seed_field
 from annotation.forms.model_endpoints import AskingForm
 from annotation.imaging.kernels.picture_policies import QUARTER
-from annotation.models import QuestionBank, User
+from annotation.models import PromptVersion, QuestionBank, User
 from annotation.prompts.versions import prompts_for
 from annotation.templatetags.pages import file_size
 from readerstudy.enums import FILE_FORMS, PredictionForm
@@ -204,6 +204,19 @@ GROUPS = (
 )
 
 
+if TYPE_CHECKING:
+    OnePrompt = forms.ModelChoiceField[PromptVersion]
+else:
+    OnePrompt = forms.ModelChoiceField
+
+
+class PromptField(OnePrompt):
+    """Prompts that say which images go with them."""
+
+    def label_from_instance(self, obj: PromptVersion) -> str:
+        return gettext("%(prompt)s (images: %(images)s)") % {"prompt": obj, "images": obj.get_images_display()}
+
+
 class ModelRunForm(AskingForm):
     """A run that is planned; nothing is sent by it."""
 
@@ -221,7 +234,7 @@ class ModelRunForm(AskingForm):
         ),
     )
     target = forms.ChoiceField(label=_("Questions of"))
-    prompt = forms.ModelChoiceField(label=_("Prompt"), queryset=prompts_for(PromptPurpose.ANSWER), empty_label=None)
+    prompt = PromptField(label=_("Prompt"), queryset=prompts_for(PromptPurpose.ANSWER), empty_label=None)
     images = forms.TypedChoiceField(
         label=_("Images"),
         choices=[("", _("as the prompt says")), *choices_of(SentImages)],
@@ -259,6 +272,7 @@ class ModelRunForm(AskingForm):
         super().__init__(*args, **kwargs)
         self._targets = {target_value(target): target for target in targets}
         self.offer("target", target_choices(targets))
+        self.fields["endpoint_model"].widget.attrs["list"] = "known-models"
 
     @property
     def groups(self) -> Iterator[tuple[str, list[BoundField]]]:

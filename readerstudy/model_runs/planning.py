@@ -13,17 +13,19 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, PromptPurpose, SentImages
-from annotation.endpoints.configured_endpoints import endpoint_named
+from annotation.endpoints.configured_endpoints import endpoint_named, endpoints
 from annotation.enums import Role
 from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
 from annotation.ingest.serving import policy_for
 from annotation.model_calls.attempts import Asking, CallPlan, check_purpose, permitted_and_priced, store_batch
 from annotation.model_calls.call_batches import sent_parts
-from annotation.models import ModelCall, Price, PromptVersion, SendingPermission, User
+from annotation.models import CallBatch, EndpointProbe, ModelCall, Price, PromptVersion, SendingPermission, User
 from annotation.questionbank.bulk import Row, insert_rows
 from annotation.site.permissions import acts_as, is_coordinator, within_reach
 from readerstudy.model_runs.asked_questions import (
@@ -334,6 +336,37 @@ def model_at(endpoint: str, given: str) -> str:
         sentence = _("Say what the endpoint “%(name)s” calls the model.")
         raise RunningRefused("no_model", sentence % {"name": endpoint}, status=422, field="endpoint_model")
     return named
+
+
+class Need(Struct, frozen=True):
+    """One thing without which a run cannot be planned, or nobody knows what it costs."""
+
+    label: str
+    words: str  # what there is; empty: missing
+    url: str  # where it is seen and added
+
+
+def needs_of_runs(targets: Sequence[Target], at: datetime) -> list[Need]:
+    """An endpoint, permissions for banks of these targets, and prices, in the order in which they are seen to."""
+    names, banks = [one.name for one in endpoints()], {one.bank.pk: one.bank for one in targets}
+    permitted = SendingPermission.objects.filter(
+        bank__in=banks, endpoint__in=names, questions=True, withdrawn_at=None, expires_at__gt=at
+    )
+    allowed = sorted({f"{bank} → {endpoint}" for bank, endpoint in permitted.values_list("bank__name", "endpoint")})
+    priced = Price.objects.filter(endpoint__in=names).order_by("model").values_list("model", flat=True).distinct()
+    sending = reverse("bank-sending", args=[next(iter(banks.values())).slug]) if banks else reverse("banks")
+    return [
+        Need(_("Endpoint"), ", ".join(names), reverse("model-endpoints")),
+        Need(_("Permission to send"), ", ".join(allowed), sending),
+        Need(_("Price"), ", ".join(priced), reverse("model-endpoints")),
+    ]
+
+
+def models_known() -> list[str]:
+    """Names of models at endpoints of this site: those that were probed, priced or run."""
+    names = [one.name for one in endpoints()]
+    found = (rows.objects.filter(endpoint__in=names).order_by() for rows in (EndpointProbe, Price, CallBatch))
+    return sorted({name for rows in found for name in rows.values_list("model", flat=True).distinct()})
 
 
 def targets_to_run(person: User) -> list[Target]:

@@ -44,7 +44,14 @@ from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRun
 from readerstudy.leaderboard.access import runs_leaderboards
 from readerstudy.model_runs.asked_questions import cautions, open_call, picture_of_call, readable_calls
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
-from readerstudy.model_runs.planning import plan_run, runs_seen_by, store_run, targets_to_run
+from readerstudy.model_runs.planning import (
+    models_known,
+    needs_of_runs,
+    plan_run,
+    runs_seen_by,
+    store_run,
+    targets_to_run,
+)
 from readerstudy.model_runs.publishing import is_plain, target_of_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.entries import knows_scores
@@ -78,6 +85,7 @@ def model_run_new(request: AuthenticatedRequest) -> HttpResponse:
         messages.success(request, _("The run is planned. Nothing was sent yet."))
         return redirect("model-run", plan.stored_run.batch.public_id)
     context = {"form": form, "has_endpoints": endpoints(), "has_targets": targets}
+    context |= {"needs": needs_of_runs(targets, timezone.now()), "known_models": models_known()}
     context["has_prompts"] = prompts_for(PromptPurpose.ANSWER).exists()
     return render(request, "readerstudy/model_runs/new.html", context, status=422 if form.errors else 200)
 

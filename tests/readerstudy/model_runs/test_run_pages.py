@@ -85,6 +85,26 @@ def form(bank: QuestionBank, **fields: object) -> dict[str, object]:
 
 
 # --- planning -------------------------------------------------------------------------------------
+def test_what_a_run_needs_stands_before_the_form(coordinator: Client, settings: Settings) -> None:
+    settings.MODEL_ENDPOINTS = ()
+    page = words(coordinator, "model-run-new")
+    for what in ("Endpoint", "Permission to send", "Price"):
+        assert f"{what}: missing" in page
+    name_endpoints(settings)
+    bank = make_questions(3, pixels=False)
+    make_prompt(images=SentImages.FIRST)
+    page = words(coordinator, "model-run-new")
+    assert f"✓ Endpoint {ENDPOINT}" in page
+    assert "Permission to send: missing" in page
+    permit(bank)
+    set_price(model="priced-model")
+    page = words(coordinator, "model-run-new")
+    assert f"✓ Permission to send {bank.name} → {ENDPOINT}" in page
+    assert "✓ Price priced-model" in page
+    assert f"(images: {SentImages.FIRST.label})" in page
+    assert '<option value="priced-model"></option>' in coordinator.get(reverse("model-run-new")).content.decode()
+
+
 def test_a_run_is_planned_by_the_form(coordinator: Client, bank: QuestionBank) -> None:
     sent = form(bank, n_orders=4, images="first", max_tokens=300)
     response = coordinator.post(reverse("model-run-new"), sent)
