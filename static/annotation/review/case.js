@@ -168,8 +168,9 @@ class CasePage {
       category: () => this.correctCategory(),
     };
     const act = always[name] ?? (this.data.roundOpen === "yes" && whileOpen[name]);
-    act?.();
-    return Boolean(act);
+    if (!act) return false;
+    act();
+    return true;
   }
 
   take(event, act) {
