@@ -291,7 +291,7 @@ def test_downloads(coordinator: Client, opened: ReviewRound, form: str, kind: st
         return b"".join(answer.streaming_content)  # type: ignore[attr-defined]
 
     assert download() == download()
-    assert coordinator.get("/rounds/round/export/xlsx/").status_code == 404
+    assert coordinator.get("/rounds/round/export/ods/").status_code == 404
 
 
 def test_the_outcomes_are_a_figure_by_the_rule_in_the_address(coordinator: Client, opened: ReviewRound) -> None:
