@@ -180,3 +180,14 @@ def test_its_page_must_not_be_translated_and_says_so_without_noting_it(client: C
     assert 'translate="no"' in page.split("<head>")[0]
     assert 'id="case-translated"' in page
     assert "It is noted with this case" not in page  # a dry run stores nothing
+
+
+# --- The dry run: what a reader goes through, with nothing stored ---
+ADDRESS = "/studies/trial/dry-run/"
+
+
+def test_the_way_of_a_reader_stands_on_the_page(client: Client, draft: ReaderStudy, cora: User) -> None:
+    client.force_login(cora)
+    page = client.get(ADDRESS).content.decode()
+    for words in ("You agree to take part.", "Choose one option.", "4 cases in all sets together"):
+        assert words in page
