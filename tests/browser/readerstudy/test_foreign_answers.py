@@ -17,7 +17,7 @@ def say_everything(device: Device) -> None:
     """The first case: a fault of it is reported, it cannot be told, the best guess, how sure, and a pause after it."""
     device.press("g")
     device.page.keyboard.type("wrong side")
-    device.press("Tab", "Tab", "Enter", "t", "Enter")
+    device.press("Tab", "Tab", "Enter", "Shift+P", "Enter")
     device.answers("0")
     device.press("2", "3")
     device.is_covered("paused")
