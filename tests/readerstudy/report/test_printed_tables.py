@@ -17,8 +17,8 @@ import numpy as np
 import openpyxl
 import pytest
 
-from annotation.exports import office
 from annotation.exports.office import document_of, workbook_of
+from annotation.exports.tables import MODIFIED
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.tables.kernels.latex import escaped, is_long, stacked, whole_document
 from annotation.tables.kernels.latex import tex as latex_of
@@ -266,4 +266,4 @@ def test_the_same_tables_give_the_same_bytes_whenever_they_are_written(
     for file in first:
         with zipfile.ZipFile(io.BytesIO(file)) as archive:
             assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
-            assert office.MODIFIED.search(archive.read("docProps/core.xml"))
+            assert MODIFIED.search(archive.read("docProps/core.xml"))
