@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.endpoints.kernels.completions import is_refusal
-from annotation.generation.kernels.report_files import parts_of_report
+from annotation.generation.kernels.sent_reports import parts_of_report
 from annotation.imaging.kernels.codestreams import ImageRefused, read_jpeg_header
 from annotation.prompts.kernels.filling import names_in, undeclared
 from annotation.quality.kernels.identifiers import masked, spot_identifiers

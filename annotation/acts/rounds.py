@@ -90,7 +90,7 @@ def with_counts(rows: QuerySet[ReviewRound]) -> QuerySet[ReviewRound]:
     )
 
 
-class RoundAct(Act[ReviewRound]):
+class ActOnRound(Act[ReviewRound]):
     @classmethod
     def find(cls, person: User, **named: Any) -> ReviewRound:
         return coordinated_round(person, named["slug"])
@@ -99,7 +99,7 @@ class RoundAct(Act[ReviewRound]):
         return reverse("round", args=[self.thing.slug])
 
 
-class AssignRound(RoundAct):
+class AssignRound(ActOnRound):
     """Assign a draft to these people, anew if it was assigned before."""
 
     name, route, summary = "round-assign", "assign/", "Assign a round"
@@ -116,7 +116,7 @@ class AssignRound(RoundAct):
         return ngettext("%(n)s review is assigned.", "%(n)s reviews are assigned.", result) % {"n": result}
 
 
-class SetViewing(RoundAct):
+class SetViewing(ActOnRound):
     """Which tools of the viewer its reviewers do without, how large their window must be, and what a double-click does:
     from their next page on. What is not sent is as in an ordinary round.
     """
@@ -129,7 +129,7 @@ class SetViewing(RoundAct):
         return {"viewing": ViewingForm.viewing(data)}
 
 
-class SetDue(RoundAct):
+class SetDue(ActOnRound):
     """Until when the reviews are to be in. Nothing ends by itself."""
 
     name, route, summary = "round-due", "due/", "Set the due date of a round"
@@ -143,7 +143,7 @@ class SetDue(RoundAct):
         return _("The reviews are due by %(due)s.") % {"due": due} if due else _("The round has no due date.")
 
 
-class RemindReviewers(RoundAct):
+class RemindReviewers(ActOnRound):
     """An e-mail to everybody who is not done and had none within a day."""
 
     name, route, summary = "round-remind", "remind/", "Remind the reviewers of a round"
@@ -164,7 +164,7 @@ class OpenForm(PlainForm):
     )
 
 
-class OpenRound(RoundAct):
+class OpenRound(ActOnRound):
     """Reviewers see their questions from now on. Opening an open round changes nothing."""
 
     name, route, summary = "round-open", "open/", "Open a round"
@@ -192,7 +192,7 @@ class EndForm(PlainForm):
     )
 
 
-class EndingAct(RoundAct):
+class EndingAct(ActOnRound):
     """With something left open, the page asks first and says how much."""
 
     form = EndForm
@@ -249,7 +249,7 @@ class CloseRound(EndingAct):
         return ngettext("Close without %(n)s review", "Close without %(n)s reviews", n_open)
 
 
-class BeginAdjudication(RoundAct):
+class BeginAdjudication(ActOnRound):
     """From now on the adjudicators see what is not settled."""
 
     name, route, summary = "round-adjudicate", "adjudicate/", "Begin the adjudication of a round"
@@ -257,7 +257,7 @@ class BeginAdjudication(RoundAct):
     done = gettext_lazy("Adjudication has begun: the adjudicators see the questions that are not settled.")
 
 
-class ArchiveRound(RoundAct):
+class ArchiveRound(ActOnRound):
     """Off the lists; nothing is deleted."""
 
     name, route, summary = "round-archive", "archive/", "Archive a round"
@@ -265,7 +265,7 @@ class ArchiveRound(RoundAct):
     done = gettext_lazy("The round is archived.")
 
 
-class BringBackRound(RoundAct):
+class BringBackRound(ActOnRound):
     """An archived round is in the lists again."""
 
     name, route, summary = "round-bring-back", "bring-back/", "Bring a round back"
@@ -273,7 +273,7 @@ class BringBackRound(RoundAct):
     done = gettext_lazy("The round is back.")
 
 
-ROUND_ACTS: tuple[type[RoundAct], ...] = (
+ROUND_ACTS: tuple[type[ActOnRound], ...] = (
     AssignRound,
     SetViewing,
     SetDue,

@@ -32,7 +32,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 
 from annotation.call_enums import Ending
 from annotation.endpoints.kernels.completions import ModelRequest, Route
-from annotation.endpoints.kernels.endpoint_list import Endpoint, Key
+from annotation.endpoints.kernels.endpoint_list import ApiKey, Endpoint
 
 LONGEST_WATCH = 60.0  # seconds between two looks at deadlines
 
@@ -250,7 +250,7 @@ class ModelClient:
     """
 
     def __init__(
-        self, endpoint: Endpoint, key: Key | None, *, limits: Limits | None = None, connections: int = 1
+        self, endpoint: Endpoint, key: ApiKey | None, *, limits: Limits | None = None, connections: int = 1
     ) -> None:
         self.endpoint, self.limits = endpoint, limits or Limits()
         self._key = key

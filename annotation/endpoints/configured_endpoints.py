@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import lock_log, record
 from annotation.call_enums import EndpointPlace
-from annotation.endpoints.kernels.endpoint_list import LONGEST_MODEL_NAME, Endpoint, Key
+from annotation.endpoints.kernels.endpoint_list import LONGEST_MODEL_NAME, ApiKey, Endpoint
 from annotation.endpoints.simulated_endpoint import simulated_endpoint
 from annotation.models import Price, User
 from annotation.refusals import Refused
@@ -77,7 +77,7 @@ def checked_model(endpoint: Endpoint, model: str) -> str:
     return name
 
 
-def key_for(endpoint: Endpoint) -> Key | None:
+def key_for(endpoint: Endpoint) -> ApiKey | None:
     """Its key: of the environment, else of its file in ``model_keys``; None for an endpoint that is asked without one.
 
     Raises EndpointRefused (``key_open``) for a file that others may read, and (``bad_key``) for what cannot be a key.
@@ -90,9 +90,9 @@ def key_for(endpoint: Endpoint) -> Key | None:
     return None if in_file is None else _key(in_file, str(path))
 
 
-def _key(secret: str, place: str) -> Key:
+def _key(secret: str, place: str) -> ApiKey:
     try:
-        return Key(secret)
+        return ApiKey(secret)
     except ValueError:
         sentence = _(
             "%(place)s holds no key: one has 8 to 500 visible characters, without spaces, quotes and backslashes."

@@ -236,7 +236,7 @@ def write_entry(archive: zipfile.ZipFile, name: str, content: bytes | IO[bytes])
 
 
 # --- all tables in all forms, described for programs ----------------------------------------------
-class Resource(Struct, frozen=True):
+class PackagedTable(Struct, frozen=True):
     """A table of a package; ``write`` writes it in a form to a seekable file."""
 
     name: str
@@ -254,7 +254,7 @@ FIELD_TYPES = {
 }
 
 
-def write_package(to: IO[bytes], name: str, resources: Sequence[Resource]) -> None:
+def write_package(to: IO[bytes], name: str, resources: Sequence[PackagedTable]) -> None:
     """A ZIP with each table in each form, and what describes them."""
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
         for one in resources:

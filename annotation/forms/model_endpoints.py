@@ -17,7 +17,7 @@ from annotation.endpoints.sending_permissions import LONGEST_WORDS
 from annotation.forms import PlainForm, seed_field
 from annotation.generation.generation_plans import GenerationWanted, generation_wanted
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
-from annotation.generation.kernels.report_files import MOST_REPORTS, SentReports, sent_file, sent_values
+from annotation.generation.kernels.sent_reports import MOST_REPORTS, SentReports, sent_file, sent_values
 from annotation.generation.report_sources import GenerationRefused
 from annotation.models import PromptVersion, QuestionBank
 from annotation.models.calls import LONGEST_MODEL
@@ -172,7 +172,7 @@ class PermissionForm(PlainForm):
         return {**given, "accepted_terms": terms if is_accepted else ""}
 
 
-class WithdrawalForm(PlainForm):
+class TermsWithdrawalForm(PlainForm):
     because = forms.CharField(label=_("Reason"), max_length=LONGEST_WORDS, widget=forms.Textarea(attrs={"rows": 3}))
 
 

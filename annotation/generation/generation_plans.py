@@ -24,7 +24,7 @@ from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.sending_permissions import SendingRefused, permission_in_force
 from annotation.generation.kernels.answer_forms import BULLETS, MOST_QUESTIONS, QUESTIONS
-from annotation.generation.kernels.report_files import MOST_REPORTS, SentReports
+from annotation.generation.kernels.sent_reports import MOST_REPORTS, SentReports
 from annotation.generation.report_sources import FoundReports, GenerationRefused, reports_of_bank, reports_sent
 from annotation.hashes import sha256_of
 from annotation.model_calls.attempts import (

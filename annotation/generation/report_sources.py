@@ -14,7 +14,7 @@ from msgspec import Struct
 from annotation.enums import IdentifierKind
 from annotation.files.kernels.strictjson import NO_TEXT
 from annotation.generation.kernels.answer_forms import SENT_FIELDS, sent_text
-from annotation.generation.kernels.report_files import MOST_REPORTS, SentReports, SentRow, parts_of_sent
+from annotation.generation.kernels.sent_reports import MOST_REPORTS, SentReports, SentRow, parts_of_sent
 from annotation.models import (
     AnswerKey,
     BankImport,
@@ -25,7 +25,7 @@ from annotation.models import (
     Revision,
     SourceIdentifier,
 )
-from annotation.quality.kernels.identifiers import IDENTIFIERS, Part, marked, masked, spot_identifiers
+from annotation.quality.kernels.identifiers import IDENTIFIERS, TextPart, marked, masked, spot_identifiers
 from annotation.questionbank.importing import locate
 from annotation.questionbank.kernels.examfields import (
     EXAM_FIELDS,
@@ -70,7 +70,7 @@ class FoundReport(Struct):
         return json.dumps(self.fields, ensure_ascii=False, separators=(",", ":")) if self.fields else ""
 
     @property
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[TextPart]:
         return marked(self.text)
 
     @property

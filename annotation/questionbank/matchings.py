@@ -40,7 +40,7 @@ from annotation.questionbank.uploads import FILES, QuestionFileParams, begin_che
 LONGEST_NAME = 200  # of a matching
 
 
-class Picture(NamedTuple):
+class ShownPicture(NamedTuple):
     path: str
     name: str
     is_held: bool  # by the site
@@ -55,7 +55,7 @@ class FirstQuestion(NamedTuple):
     question: QuestionRecord | None
     options: list[tuple[str, str, bool]]
     problems: list[RecordProblem]
-    pictures: Sequence[Picture] = ()
+    pictures: Sequence[ShownPicture] = ()
 
 
 def columns_of(upload: Upload) -> FileColumns:
@@ -167,13 +167,13 @@ def previewed(upload: Upload, params: QuestionFileParams, *, person: User, at: d
     _note_keys(upload, [one.key for one in questions], person=person, at=at)
     paths = [image.path for question in questions for image in question.exam.images]
     kept = {path: place_of_picture(FILES.folder_of(upload), path) for path in paths}
-    pictures = {path: Picture(path, place.stem, is_held=False) for path, place in kept.items() if place.exists()}
+    pictures = {path: ShownPicture(path, place.stem, is_held=False) for path, place in kept.items() if place.exists()}
     held = _held_previews(upload, questions)
-    pictures |= {path: Picture(path, name, is_held=True) for path, name in held.items()}
+    pictures |= {path: ShownPicture(path, name, is_held=True) for path, name in held.items()}
     return [one._replace(pictures=_of_question(pictures, one.question)) for one in found]
 
 
-def _of_question(pictures: dict[str, Picture], question: QuestionRecord | None) -> list[Picture]:
+def _of_question(pictures: dict[str, ShownPicture], question: QuestionRecord | None) -> list[ShownPicture]:
     return [pictures[image.path] for image in question.exam.images if image.path in pictures] if question else []
 
 

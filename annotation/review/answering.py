@@ -42,7 +42,7 @@ from annotation.review.assignments import (
     stored_blind,
 )
 from annotation.review.kernels.form import TEXT_LIMIT, Blind, check_blind, incomplete, make_blind
-from annotation.review.kernels.transitions import Act, ReviewRefused, changed_meanwhile, state_after
+from annotation.review.kernels.transitions import ReviewAct, ReviewRefused, changed_meanwhile, state_after
 from annotation.review.kernels.visibility import Step
 from annotation.review.showing import values_of
 from annotation.site.sorted_tables import KeptQuery
@@ -225,7 +225,7 @@ def answer_blind(
     if not simulated:
         check_seen(locked, seen, trace.unreadable, step=Step.BLIND)
     time = simulated_time() if simulated else time_of(locked, seen, step=Step.BLIND, at=at)
-    locked.state = state_after(locked.state, Act.ANSWER, steps=locked.round.steps)
+    locked.state = state_after(locked.state, ReviewAct.ANSWER, steps=locked.round.steps)
     locked.opened_at = locked.opened_at or at
     locked.save(update_fields=["state", "opened_at"])
     stored = make_answer(locked, blind, at=at, unreadable=sorted(trace.unreadable), viewport=trace.viewport, **time)

@@ -30,7 +30,7 @@ from annotation.review.assigning import (
     sentences,
 )
 from annotation.review.kernels.allotment import hand_out, share_for_newcomer
-from annotation.review.kernels.transitions import UNREVIEWED, Act, ReviewRefused, state_after
+from annotation.review.kernels.transitions import UNREVIEWED, ReviewAct, ReviewRefused, state_after
 from annotation.review.samples import place_repeats, withdraw_repeats
 
 
@@ -258,7 +258,7 @@ def give_questions(
         )
     withdrawn = [old for _revision, _person, old in moves if old is not None]
     for old in withdrawn:
-        old.state = state_after(old.state, Act.WITHDRAW, steps=review_round.steps)
+        old.state = state_after(old.state, ReviewAct.WITHDRAW, steps=review_round.steps)
     Assignment.objects.bulk_update(withdrawn, ["state"], batch_size=BATCH)
     stored = Assignment.objects.bulk_create(fresh, batch_size=BATCH)
     withdraw_repeats(review_round)

@@ -37,7 +37,7 @@ from annotation.review.assignments import (
 )
 from annotation.review.kernels.form import Blind, following_flags, stored_disagreement
 from annotation.review.kernels.form_design import FormDesign
-from annotation.review.kernels.visibility import CaseProgress, Part, Step, current_step, visible_parts
+from annotation.review.kernels.visibility import CasePart, CaseProgress, Step, current_step, visible_parts
 from annotation.review.viewing import viewing_of
 from annotation.site.sorted_tables import KeptQuery
 
@@ -183,7 +183,7 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
     state = progress_of(assignment, submitted=review is not None)
     parts = visible_parts(state)
     answer = stored_answer(assignment)
-    own = stored_blind(answer) if answer is not None and Part.OWN_ANSWER in parts else None
+    own = stored_blind(answer) if answer is not None and CasePart.OWN_ANSWER in parts else None
     revision, exam = assignment.revision, assignment.revision.question.exam
     exams = [exams_of(assignment), *(_exams_ahead(assignment, ahead, viewer) if state.round_open else [])]
     names = _names(exams)
@@ -228,23 +228,23 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         is_first=state.round_open and answer is None and progress.place == 1 and progress.is_new,
         own=own,
         meant=answer.meant if answer is not None else "",
-        task=next((task for task in Task if task == revision.task), None) if Part.TASK in parts else None,
-        category=revision.category if Part.CATEGORY in parts else "",
-        report_opened=Part.REPORT in parts,
+        task=next((task for task in Task if task == revision.task), None) if CasePart.TASK in parts else None,
+        category=revision.category if CasePart.CATEGORY in parts else "",
+        report_opened=CasePart.REPORT in parts,
         stated_difficulty=(
             next((d for d in Difficulty if d == revision.difficulty), Difficulty.UNKNOWN)
-            if Part.STATED_DIFFICULTY in parts
+            if CasePart.STATED_DIFFICULTY in parts
             else None
         ),
         **truth,
     )
 
 
-def _truth(assignment: Assignment, parts: frozenset[Part], own: Blind | None) -> dict[str, Any]:
+def _truth(assignment: Assignment, parts: frozenset[CasePart], own: Blind | None) -> dict[str, Any]:
     """Key, explanation, report and what follows from them. The table is not asked before it may be seen."""
-    if Part.KEY not in parts:
+    if CasePart.KEY not in parts:
         return {}
-    row = (_WITH_REPORT if Part.REPORT in parts else _TRUTH)(assignment.revision_id)[0]
+    row = (_WITH_REPORT if CasePart.REPORT in parts else _TRUTH)(assignment.revision_id)[0]
     explanation, is_of_model = row.explanation, assignment.round.grades_explanations
     if is_of_model:
         ((explanation,),) = _EXPLAINED(assignment.round.plan_id, assignment.revision_id)
@@ -254,7 +254,7 @@ def _truth(assignment: Assignment, parts: frozenset[Part], own: Blind | None) ->
         "is_explained_by_model": is_of_model,
         "following": tuple(flag.value for flag in following_flags(own, row.key)),
     }
-    if Part.REPORT in parts and row.report is not None:
+    if CasePart.REPORT in parts and row.report is not None:
         truth |= {"findings": row.report.findings, "impression": row.report.impression}
     return truth
 

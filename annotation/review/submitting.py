@@ -45,7 +45,7 @@ from annotation.review.assignments import (
 )
 from annotation.review.calibrating import finish_calibration
 from annotation.review.kernels.form import FormProblem, Ground, Judgement, check_judgement, flags_set, incomplete
-from annotation.review.kernels.transitions import UNFINISHED, Act, ReviewRefused, state_after
+from annotation.review.kernels.transitions import UNFINISHED, ReviewAct, ReviewRefused, state_after
 from annotation.review.kernels.visibility import Step
 from annotation.review.samples import withdraw_repeats
 from annotation.site.sorted_tables import KeptQuery
@@ -97,7 +97,7 @@ def submit_review(
     images need be seen for it. Raises ReviewRefused, with the ``problems`` of a judgement that is not complete.
     """
     locked = lock_assignment(assignment, actor=actor)
-    following = state_after(locked.state, Act.SUBMIT, steps=locked.round.steps)
+    following = state_after(locked.state, ReviewAct.SUBMIT, steps=locked.round.steps)
     ground = ground_of(locked)
     if problems := check_judgement(judgement, ground):
         raise incomplete(problems)
@@ -198,7 +198,7 @@ def skip(assignment: Assignment, reason: str, *, actor: User, at: datetime, trac
         sentence = _("Give a reason, of at most 300 characters.")
         raise incomplete([FormProblem("reason", "missing", sentence)])
     locked = lock_assignment(assignment, actor=actor)
-    locked.state = state_after(locked.state, Act.SKIP, steps=locked.round.steps)
+    locked.state = state_after(locked.state, ReviewAct.SKIP, steps=locked.round.steps)
     locked.skip_reason = text
     locked.skipped_at = at
     locked.save(update_fields=["state", "skip_reason", "skipped_at"])
@@ -239,7 +239,7 @@ def hand_back(
 
 
 def _give_up(locked: Assignment, reason: ReturnReason, *, at: datetime) -> None:
-    act = Act.RETURN if locked.repeats_id is None else Act.WITHDRAW  # nobody else could take a repeat
+    act = ReviewAct.RETURN if locked.repeats_id is None else ReviewAct.WITHDRAW  # nobody else could take a repeat
     locked.state = state_after(locked.state, act, steps=locked.round.steps)
     locked.returned_because = reason
     locked.opened_at = locked.opened_at or at

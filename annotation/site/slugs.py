@@ -31,12 +31,12 @@ def free_slug(name: str, *, among: QuerySet[Any], otherwise: str) -> str:
 PLURAL = {"bank": "Banks", "round": "Rounds", "study": "Studies", "leaderboard": "Leaderboards"}
 
 
-class Named(Protocol):
+class HasName(Protocol):
     name: Any
     slug: Any
 
 
-Row = TypeVar("Row", bound=Named)
+Row = TypeVar("Row", bound=HasName)
 
 
 def the_one(rows: QuerySet[Any, Row], wanted: str, what: str) -> Row:

@@ -33,7 +33,7 @@ from annotation.endpoints.probing import (
 )
 from annotation.endpoints.sending_permissions import give_permission, is_same_text, withdraw_permission
 from annotation.enums import Role
-from annotation.forms.model_endpoints import PermissionForm, PriceForm, ProbeForm, TermsForm, WithdrawalForm
+from annotation.forms.model_endpoints import PermissionForm, PriceForm, ProbeForm, TermsForm, TermsWithdrawalForm
 from annotation.ingest.serving import images_never_sent
 from annotation.models import QuestionBank, SendingPermission, WebhookDelivery
 from annotation.questionbank.bank_life import change_terms
@@ -195,7 +195,7 @@ def bank_permission_new(request: AuthenticatedRequest, slug: str) -> HttpRespons
 def bank_permission_withdraw(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     permissions = SendingPermission.objects.select_related("bank", "given_by")
     permission = get_object_or_404(permissions, bank__slug=slug, public_id=public_id)
-    form = WithdrawalForm(request.POST or None)
+    form = TermsWithdrawalForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         because, who = form.cleaned_data["because"], by(request)
         if run_on_form(form, lambda: withdraw_permission(permission, because, **who)) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from annotation.api.acting import api_paths, resource_of
-from annotation.api.questionbank.banks import OneBank
+from annotation.api.questionbank.bank_list import OneBank
 from annotation.api.questionbank.question_acts import ReasonSent
 from readerstudy.acts.leaderboards import (
     BENCHMARK_ACTS,

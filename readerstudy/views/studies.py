@@ -20,7 +20,7 @@ from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct, field
 
 from annotation.enums import Role
-from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, Resource, formats_here, write_codebook
+from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
 from annotation.models import QuestionBank
 from annotation.models.fields import AsRead
 from annotation.site.permissions import is_coordinator
@@ -79,11 +79,11 @@ def table_file(study: ReaderStudy, table: str, form: str, who: By, *, source_ids
     return table_response(f"{study.slug}-{table}", Format(form), write)
 
 
-def _resource(study: ReaderStudy, table: StudyTable, who: By, *, source_ids: bool) -> Resource:
+def _resource(study: ReaderStudy, table: StudyTable, who: By, *, source_ids: bool) -> PackagedTable:
     def write(file: IO[bytes], form: Format) -> object:
         return export_table(study, table, form, file, **who, source_ids=source_ids)
 
-    return Resource(table.value, columns_of(study, table, source_ids=source_ids), write)
+    return PackagedTable(table.value, columns_of(study, table, source_ids=source_ids), write)
 
 
 @person_required

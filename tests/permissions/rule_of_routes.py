@@ -6,7 +6,7 @@ from typing import Any
 
 from annotation.acts import Act
 from annotation.acts.banks import JobAct
-from annotation.acts.rounds import RoundAct
+from annotation.acts.rounds import ActOnRound
 from readerstudy.acts.leaderboards import (
     BenchmarkAct,
     BoardAct,
@@ -62,7 +62,7 @@ RULES: dict[str, Rule] = {
     # rounds
     **_each(rules.ROUNDS, "rounds api-rounds"),
     **_each(rules.ROUND_COST, "round-cost"),
-    **_acts(rules.COORDINATED_ROUND, RoundAct),
+    **_acts(rules.COORDINATED_ROUND, ActOnRound),
     **_each(
         rules.COORDINATED_ROUND,
         "round-edit calibration-let-in round-reviewer-add round-reviewer round-reviewer-remove round-reassign "

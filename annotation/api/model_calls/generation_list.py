@@ -38,7 +38,7 @@ from annotation.generation.generation_plans import (
 )
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
-from annotation.generation.kernels.report_files import MOST_REPORTS, sent_values
+from annotation.generation.kernels.sent_reports import MOST_REPORTS, sent_values
 from annotation.model_calls.call_batches import act_named
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
 from annotation.people.kept_answers import MadeAnswer

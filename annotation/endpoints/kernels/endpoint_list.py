@@ -150,7 +150,7 @@ NAMED_IN_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 FORM = re.compile(r"""[!#-&(-\[\]-~]{8,500}""")  # visible ASCII without quotes and backslash
 
 
-class Key:
+class ApiKey:
     """Neither ``repr`` nor ``str`` shows it, and it cannot be pickled: no job and no log gets it by mistake."""
 
     __slots__ = ("_in_bytes", "_in_text", "_secret")
@@ -164,7 +164,7 @@ class Key:
         self._in_text, self._in_bytes = re.compile(pattern), re.compile(pattern.encode())
 
     def __repr__(self) -> str:
-        return "Key(hidden)"
+        return "ApiKey(hidden)"
 
     __str__ = __repr__
 

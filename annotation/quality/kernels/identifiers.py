@@ -44,7 +44,7 @@ class Spotted(NamedTuple):
     end: int
 
 
-class Part(NamedTuple):
+class TextPart(NamedTuple):
     """A piece of a text as it is, or a place with what it looks like."""
 
     text: str
@@ -394,13 +394,13 @@ _NEXT = rf"(?:{_UPPER}\.|{_UPPER}{{2,}}\b|(?<!, ){_UPPER}[\w'’-]*+)(?!\s*:)"
 _MORE = re.compile(rf"(?:[ \t]+(?:v[ao]n|de[rn]?|la)\b)*,?[ \t]+{_NEXT}")
 
 
-def marked(text: str) -> list[Part]:
+def marked(text: str) -> list[TextPart]:
     """The text in pieces, each place apart. The full stop of a sentence belongs to no place."""
-    parts, at = list[Part](), 0
+    parts, at = list[TextPart](), 0
     for identifier, start, end in _places(text):
-        parts += [Part(text[at:start]), Part(text[start:end], identifier)]
+        parts += [TextPart(text[at:start]), TextPart(text[start:end], identifier)]
         at = end
-    return [part for part in (*parts, Part(text[at:])) if part.text]
+    return [part for part in (*parts, TextPart(text[at:])) if part.text]
 
 
 def masked(text: str) -> str:

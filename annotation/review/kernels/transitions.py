@@ -19,7 +19,7 @@ def _(text: str) -> str:
     return text
 
 
-class Act(StrEnum):
+class ReviewAct(StrEnum):
     """What moves an assignment."""
 
     ANSWER = "answer"  # step 1 is stored
@@ -39,31 +39,31 @@ def changed_meanwhile(**facts: Any) -> ReviewRefused:
 
 
 # A skipped question that was answered blind before keeps that answer: see ground_of in annotation/review/submitting.py.
-_COMMON: Mapping[tuple[str, Act], State] = {
-    (State.WAITING, Act.SKIP): State.SKIPPED,
-    (State.WAITING, Act.RETURN): State.RETURNED,
-    (State.WAITING, Act.WITHDRAW): State.WITHDRAWN,
-    (State.ANSWERED, Act.SUBMIT): State.SUBMITTED,
-    (State.ANSWERED, Act.SKIP): State.SKIPPED,
-    (State.ANSWERED, Act.RETURN): State.RETURNED,
-    (State.ANSWERED, Act.WITHDRAW): State.WITHDRAWN,
-    (State.SKIPPED, Act.SUBMIT): State.SUBMITTED,
-    (State.SKIPPED, Act.SKIP): State.SKIPPED,  # a second reason; it goes to the end again
-    (State.SKIPPED, Act.RETURN): State.RETURNED,
-    (State.SKIPPED, Act.WITHDRAW): State.WITHDRAWN,
-    (State.RETURNED, Act.WITHDRAW): State.WITHDRAWN,
-    (State.SUBMITTED, Act.SUBMIT): State.SUBMITTED,
+_COMMON: Mapping[tuple[str, ReviewAct], State] = {
+    (State.WAITING, ReviewAct.SKIP): State.SKIPPED,
+    (State.WAITING, ReviewAct.RETURN): State.RETURNED,
+    (State.WAITING, ReviewAct.WITHDRAW): State.WITHDRAWN,
+    (State.ANSWERED, ReviewAct.SUBMIT): State.SUBMITTED,
+    (State.ANSWERED, ReviewAct.SKIP): State.SKIPPED,
+    (State.ANSWERED, ReviewAct.RETURN): State.RETURNED,
+    (State.ANSWERED, ReviewAct.WITHDRAW): State.WITHDRAWN,
+    (State.SKIPPED, ReviewAct.SUBMIT): State.SUBMITTED,
+    (State.SKIPPED, ReviewAct.SKIP): State.SKIPPED,  # a second reason; it goes to the end again
+    (State.SKIPPED, ReviewAct.RETURN): State.RETURNED,
+    (State.SKIPPED, ReviewAct.WITHDRAW): State.WITHDRAWN,
+    (State.RETURNED, ReviewAct.WITHDRAW): State.WITHDRAWN,
+    (State.SUBMITTED, ReviewAct.SUBMIT): State.SUBMITTED,
 }
 
-TRANSITIONS: Mapping[str, Mapping[tuple[str, Act], State]] = {
+TRANSITIONS: Mapping[str, Mapping[tuple[str, ReviewAct], State]] = {
     RoundSteps.FULL: {
         **_COMMON,
-        (State.WAITING, Act.ANSWER): State.ANSWERED,
-        (State.SKIPPED, Act.ANSWER): State.ANSWERED,
+        (State.WAITING, ReviewAct.ANSWER): State.ANSWERED,
+        (State.SKIPPED, ReviewAct.ANSWER): State.ANSWERED,
     },
     RoundSteps.OPEN: {
         **_COMMON,
-        (State.WAITING, Act.SUBMIT): State.SUBMITTED,
+        (State.WAITING, ReviewAct.SUBMIT): State.SUBMITTED,
     },
 }
 
@@ -74,7 +74,7 @@ UNREVIEWED = (*UNFINISHED, State.RETURNED)  # what a round still lacks
 GONE = (State.RETURNED, State.WITHDRAWN)  # no longer with the reviewer
 
 
-def state_after(state: str, act: Act, *, steps: str) -> State:
+def state_after(state: str, act: ReviewAct, *, steps: str) -> State:
     """The state that follows. Raises ReviewRefused when the table has no such step."""
     following = TRANSITIONS[steps].get((state, act))
     if following is None:

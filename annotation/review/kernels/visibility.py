@@ -14,7 +14,7 @@ from msgspec import Struct
 from annotation.enums import RoundSteps
 
 
-class Part(StrEnum):
+class CasePart(StrEnum):
     """A part of a case that can be shown or withheld."""
 
     IMAGES = "images"
@@ -47,8 +47,8 @@ class CaseProgress(Struct, frozen=True, kw_only=True):
     round_open: bool
 
 
-BLIND_PARTS = frozenset({Part.IMAGES, Part.METADATA, Part.STEM, Part.OPTIONS})
-JUDGE_PARTS = BLIND_PARTS | {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}
+BLIND_PARTS = frozenset({CasePart.IMAGES, CasePart.METADATA, CasePart.STEM, CasePart.OPTIONS})
+JUDGE_PARTS = BLIND_PARTS | {CasePart.KEY, CasePart.EXPLANATION, CasePart.TASK, CasePart.CATEGORY}
 
 
 def current_step(progress: CaseProgress) -> Step:
@@ -58,7 +58,7 @@ def current_step(progress: CaseProgress) -> Step:
     return Step.BLIND
 
 
-def visible_parts(progress: CaseProgress) -> frozenset[Part]:
+def visible_parts(progress: CaseProgress) -> frozenset[CasePart]:
     """The parts that this reviewer may see now.
 
     A stored submission or an opened report never shows more than the blind answer allows: without that answer, in a
@@ -69,11 +69,11 @@ def visible_parts(progress: CaseProgress) -> frozenset[Part]:
         return BLIND_PARTS
     parts = set(JUDGE_PARTS)
     if progress.answered:
-        parts.add(Part.OWN_ANSWER)
+        parts.add(CasePart.OWN_ANSWER)
     if progress.report_opened:
-        parts.add(Part.REPORT)
+        parts.add(CasePart.REPORT)
     if progress.submitted:
-        parts.add(Part.STATED_DIFFICULTY)
+        parts.add(CasePart.STATED_DIFFICULTY)
     return frozenset(parts)
 
 

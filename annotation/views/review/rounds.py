@@ -21,7 +21,7 @@ from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_r
 from annotation.case.kernels.durations import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState, RoundSteps
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
-from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, Resource, formats_here, write_codebook
+from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
@@ -401,7 +401,7 @@ def reviews_file(review_round: ReviewRound, form: str, taken_by: By, *, source_i
 
     if form == PACKAGE:
         columns = columns_of_reviews(review_round, source_ids=source_ids)
-        return package_response(review_round.slug, [Resource("reviews", columns, write)])
+        return package_response(review_round.slug, [PackagedTable("reviews", columns, write)])
     return table_response(f"{review_round.slug}-reviews", Format(form), lambda file: write(file, Format(form)))
 
 

@@ -9,7 +9,7 @@ from typing import IO
 
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 
-from annotation.exports.tables import CONTENT_TYPES, Format, Resource, scratch_file, write_package
+from annotation.exports.tables import CONTENT_TYPES, Format, PackagedTable, scratch_file, write_package
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 
 
@@ -21,7 +21,7 @@ def table_response(name: str, form: Format, write: Callable[[IO[bytes]], object]
     return FileResponse(file, as_attachment=True, filename=named, content_type=CONTENT_TYPES[form])
 
 
-def package_response(name: str, resources: Sequence[Resource]) -> FileResponse:
+def package_response(name: str, resources: Sequence[PackagedTable]) -> FileResponse:
     """All these tables in all formats, with codebook and data package."""
     file = scratch_file()
     write_package(file, name, resources)

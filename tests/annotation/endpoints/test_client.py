@@ -29,7 +29,7 @@ from annotation.endpoints.kernels.completions import (
     outcome_of,
     read_completion,
 )
-from annotation.endpoints.kernels.endpoint_list import Endpoint, Key
+from annotation.endpoints.kernels.endpoint_list import ApiKey, Endpoint
 from rexvqa_site.env import env_certificates
 from tests.annotation.endpoints.simulated_models import ALWAYS_A
 from tests.annotation.endpoints.stand_in import Reply, StandIn, StandInFault
@@ -75,20 +75,20 @@ def server() -> Iterator[StandIn]:
 
 @contextmanager
 def client_of(
-    server: StandIn, *, key: Key | None = None, limits: Limits = AMPLE, url: str = ""
+    server: StandIn, *, key: ApiKey | None = None, limits: Limits = AMPLE, url: str = ""
 ) -> Iterator[ModelClient]:
     with ModelClient(Endpoint("stand-in", url or server.url), key, limits=limits) as client:
         yield client
 
 
-def send(server: StandIn, *faults: StandInFault, key: Key | None = None, limits: Limits = AMPLE) -> Exchange:
+def send(server: StandIn, *faults: StandInFault, key: ApiKey | None = None, limits: Limits = AMPLE) -> Exchange:
     server.faults.extend(faults)
     with client_of(server, key=key, limits=limits) as client:
         return client.send(REQUEST, at=AT)
 
 
 def test_a_good_answer(server: StandIn) -> None:
-    exchange = send(server, key=Key(SECRET))
+    exchange = send(server, key=ApiKey(SECRET))
     assert (exchange.ending, exchange.status, exchange.problem) == (Ending.ANSWERED, 200, "")
     assert (exchange.request_sha256, exchange.started_at) == (REQUEST.sha256, AT)
     assert read_completion(exchange.body).text == "A"
@@ -201,25 +201,25 @@ def forms_of(secret: str) -> list[str]:
 
 @pytest.mark.parametrize("form", forms_of(SECRET))
 def test_the_key_is_taken_out_however_it_is_written(form: str) -> None:
-    cleaned = Key(SECRET).taken_out(f"before {form} after")
+    cleaned = ApiKey(SECRET).taken_out(f"before {form} after")
     assert "[key removed]" in cleaned
     assert cleaned.startswith("before ")
     assert cleaned.endswith(" after")
     assert "planted" not in cleaned
     assert base64.b64encode(b"planted").decode()[:8] not in cleaned
     assert len(cleaned) < 50
-    assert Key(SECRET).taken_out_of_bytes(f"before {form} after".encode()) == cleaned.encode()
+    assert ApiKey(SECRET).taken_out_of_bytes(f"before {form} after".encode()) == cleaned.encode()
 
 
 def test_other_text_stays_as_it_is() -> None:
     text = json.dumps({"text": "sk-plante d/ \\ \\\\ [key] é"}, ensure_ascii=False)
-    assert Key(SECRET).taken_out(text) == text
+    assert ApiKey(SECRET).taken_out(text) == text
 
 
 def test_what_nearly_is_the_key_costs_no_time() -> None:
     """A pattern with two ways to read a character would try all of them together, and never end."""
     nearly = f"{SECRET * 4}x"
-    assert Key(f"{SECRET * 4}y").taken_out(nearly) == nearly
+    assert ApiKey(f"{SECRET * 4}y").taken_out(nearly) == nearly
 
 
 @pytest.mark.parametrize(("fault", "status"), [("", 401), *((fault, 200) for fault in ("", *StandInFault))])
@@ -228,20 +228,20 @@ def test_a_planted_key_is_nowhere(fault: str, status: int, caplog: pytest.LogCap
     choice = {"message": {"role": "assistant", "content": " ".join(forms_of(SECRET))}}
     body = json.dumps({"choices": [choice], "model": SECRET, "usage": None, "error": quote(SECRET)}).encode()
     echo = Reply(status, body, {"Request-Id": f"of {quote(SECRET)}", "Retry-After": SECRET})
-    key = Key(SECRET)
+    key = ApiKey(SECRET)
     with StandIn(seed=1, reply=echo) as server, caplog.at_level(logging.DEBUG):
         server.faults.extend([StandInFault(fault)] if fault else [])
         exchange = send(server, key=key, limits=SHORT if fault in SLOW else AMPLE)
         logging.getLogger("x").warning("%s %r %s", key, key, exchange)
     shown = f"{exchange!r} {exchange.headers} {exchange.body!r} {read_completion(exchange.body)} {caplog.text}"
     assert "planted" not in shown
-    assert Key(SECRET).taken_out(shown) == shown
+    assert ApiKey(SECRET).taken_out(shown) == shown
     assert fault or shown.count("[key removed]") > 20
 
 
 def test_the_key_does_not_show_itself() -> None:
-    key = Key(SECRET)
-    assert {repr(key), str(key), f"{key}", f"{[key]}"[1:-1]} == {"Key(hidden)"}
+    key = ApiKey(SECRET)
+    assert {repr(key), str(key), f"{key}", f"{[key]}"[1:-1]} == {"ApiKey(hidden)"}
     with pytest.raises(TypeError, match="not stored"):
         key.__reduce__()
 
@@ -251,7 +251,7 @@ def test_the_key_does_not_show_itself() -> None:
 )
 def test_what_cannot_be_a_key(secret: str) -> None:
     with pytest.raises(ValueError, match="8 to 500") as refused:
-        Key(secret)
+        ApiKey(secret)
     assert not secret or secret not in str(refused.value)
 
 

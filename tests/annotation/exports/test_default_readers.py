@@ -24,7 +24,7 @@ from annotation.exports.tables import (
     ExportRefused,
     Format,
     Kind,
-    Resource,
+    PackagedTable,
     write_package,
     write_table,
 )
@@ -120,7 +120,7 @@ def test_no_cell_is_a_formula_whatever_ends_a_cell(path: Path) -> None:
 def test_a_package_holds_every_form_and_describes_it() -> None:
     file = io.BytesIO()
     write_package(
-        file, "trial", [Resource("responses", COLUMNS, lambda to, form: write_table(to, COLUMNS, ROWS, form))]
+        file, "trial", [PackagedTable("responses", COLUMNS, lambda to, form: write_table(to, COLUMNS, ROWS, form))]
     )
     with zipfile.ZipFile(file) as archive:
         names = {name.removeprefix("trial/") for name in archive.namelist()}

@@ -16,7 +16,7 @@ from annotation.exports.kernels.question_records import is_given_back
 from annotation.generation import making
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import GroundedBullet, find_quote
-from annotation.generation.kernels.report_files import sent_values
+from annotation.generation.kernels.sent_reports import sent_values
 from annotation.generation.making import KIND, continue_run, import_made, replay, run_continuing, take_bullets
 from annotation.generation.question_origins import generated_in, history_of_generated
 from annotation.model_calls.asking import ask_endpoint

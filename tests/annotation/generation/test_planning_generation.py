@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from annotation.call_enums import EndpointPlace, PromptPurpose, ReportSource
 from annotation.generation.generation_plans import GenerationWanted, ensure_prompts, plan_generation, store_generation
 from annotation.generation.kernels.answer_forms import BULLETS, QUESTIONS
-from annotation.generation.kernels.report_files import SentReports, sent_file, sent_values
+from annotation.generation.kernels.sent_reports import SentReports, sent_file, sent_values
 from annotation.generation.making import fill_calls
 from annotation.generation.report_sources import reports_of_bank
 from annotation.model_calls.call_batches import start

@@ -12,13 +12,13 @@ from annotation.enums import RoundSteps
 from annotation.review.kernels.transitions import (
     TRANSITIONS,
     UNFINISHED,
-    Act,
+    ReviewAct,
     ReviewRefused,
     state_after,
 )
 from annotation.review.kernels.visibility import (
+    CasePart,
     CaseProgress,
-    Part,
     Step,
     current_step,
     visible_parts,
@@ -28,7 +28,7 @@ from tests.refusals import refuses
 
 @pytest.mark.parametrize("steps", list(RoundSteps))
 def test_every_pair_is_either_in_the_table_or_refused(steps: RoundSteps) -> None:
-    for state, act in itertools.product(State, Act):
+    for state, act in itertools.product(State, ReviewAct):
         if (state, act) in TRANSITIONS[steps]:
             assert state_after(state, act, steps=steps) == TRANSITIONS[steps][state, act]
         else:
@@ -47,20 +47,20 @@ def test_a_submitted_review_only_ever_becomes_a_new_version(steps: RoundSteps) -
     leaving = {
         act: state for (state_before, act), state in TRANSITIONS[steps].items() if state_before == State.SUBMITTED
     }
-    assert leaving == {Act.SUBMIT: State.SUBMITTED}
+    assert leaving == {ReviewAct.SUBMIT: State.SUBMITTED}
 
 
 @pytest.mark.parametrize("steps", list(RoundSteps))
 def test_every_unfinished_state_can_be_finished_skipped_and_withdrawn(steps: RoundSteps) -> None:
     for state in UNFINISHED:
         acts = {act for (before, act) in TRANSITIONS[steps] if before == state}
-        assert {Act.SKIP, Act.WITHDRAW} <= acts
-        assert acts & {Act.SUBMIT, Act.ANSWER} or (steps, state) == (RoundSteps.OPEN, State.ANSWERED)
+        assert {ReviewAct.SKIP, ReviewAct.WITHDRAW} <= acts
+        assert acts & {ReviewAct.SUBMIT, ReviewAct.ANSWER} or (steps, state) == (RoundSteps.OPEN, State.ANSWERED)
 
 
 def test_a_full_round_has_no_submission_from_waiting_and_an_open_one_no_blind_answer() -> None:
-    assert (State.WAITING, Act.SUBMIT) not in TRANSITIONS[RoundSteps.FULL]
-    assert not [act for (_state, act) in TRANSITIONS[RoundSteps.OPEN] if act == Act.ANSWER]
+    assert (State.WAITING, ReviewAct.SUBMIT) not in TRANSITIONS[RoundSteps.FULL]
+    assert not [act for (_state, act) in TRANSITIONS[RoundSteps.OPEN] if act == ReviewAct.ANSWER]
 
 
 # --- What a reviewer may see, and when: every combination of how far they are, without a database ---
@@ -70,15 +70,15 @@ EVERY_STANDING = [
     for steps, answered, report, submitted, is_open in itertools.product(RoundSteps, BOOLS, BOOLS, BOOLS, BOOLS)
 ]
 HIDDEN_AT_FIRST = {
-    Part.KEY,
-    Part.EXPLANATION,
-    Part.TASK,
-    Part.CATEGORY,
-    Part.REPORT,
-    Part.STATED_DIFFICULTY,
-    Part.OWN_ANSWER,
+    CasePart.KEY,
+    CasePart.EXPLANATION,
+    CasePart.TASK,
+    CasePart.CATEGORY,
+    CasePart.REPORT,
+    CasePart.STATED_DIFFICULTY,
+    CasePart.OWN_ANSWER,
 }
-ALWAYS = {Part.IMAGES, Part.METADATA, Part.STEM, Part.OPTIONS}
+ALWAYS = {CasePart.IMAGES, CasePart.METADATA, CasePart.STEM, CasePart.OPTIONS}
 
 
 def standing(**changes: object) -> CaseProgress:
@@ -94,7 +94,7 @@ def standing(**changes: object) -> CaseProgress:
 
 
 def test_the_two_lists_of_this_test_name_every_part() -> None:
-    assert set(Part) == HIDDEN_AT_FIRST | ALWAYS
+    assert set(CasePart) == HIDDEN_AT_FIRST | ALWAYS
     assert len(EVERY_STANDING) == 32
 
 
@@ -114,7 +114,7 @@ def test_what_a_case_is_about_is_always_visible() -> None:
 
 
 def test_key_explanation_task_and_category_come_together_with_step_two() -> None:
-    together = {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}
+    together = {CasePart.KEY, CasePart.EXPLANATION, CasePart.TASK, CasePart.CATEGORY}
     for where in EVERY_STANDING:
         shown = visible_parts(where) & together
         assert shown == (together if current_step(where) == Step.JUDGE else set()), where
@@ -122,9 +122,9 @@ def test_key_explanation_task_and_category_come_together_with_step_two() -> None
 
 def test_the_report_needs_its_own_moment_and_the_stated_difficulty_the_submission() -> None:
     for where in EVERY_STANDING:
-        if Part.REPORT in visible_parts(where):
+        if CasePart.REPORT in visible_parts(where):
             assert (where.report_opened, current_step(where)) == (True, Step.JUDGE), where
-        if Part.STATED_DIFFICULTY in visible_parts(where):
+        if CasePart.STATED_DIFFICULTY in visible_parts(where):
             assert (where.submitted, current_step(where)) == (True, Step.JUDGE), where
 
 
@@ -136,14 +136,14 @@ def test_closing_the_round_shows_nothing_more_and_going_on_hides_nothing() -> No
 
 
 def test_the_steps_of_a_full_round_one_after_the_other() -> None:
-    step_two = ALWAYS | {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY, Part.OWN_ANSWER}
+    step_two = ALWAYS | {CasePart.KEY, CasePart.EXPLANATION, CasePart.TASK, CasePart.CATEGORY, CasePart.OWN_ANSWER}
     assert visible_parts(standing(answered=True)) == step_two
-    assert visible_parts(standing(answered=True, report_opened=True)) == step_two | {Part.REPORT}
-    assert visible_parts(standing(answered=True, submitted=True)) == step_two | {Part.STATED_DIFFICULTY}
-    assert visible_parts(standing(answered=True, report_opened=True, submitted=True)) == set(Part)
+    assert visible_parts(standing(answered=True, report_opened=True)) == step_two | {CasePart.REPORT}
+    assert visible_parts(standing(answered=True, submitted=True)) == step_two | {CasePart.STATED_DIFFICULTY}
+    assert visible_parts(standing(answered=True, report_opened=True, submitted=True)) == set(CasePart)
 
 
 def test_an_open_round_starts_at_the_judgement() -> None:
     where = standing(steps=RoundSteps.OPEN)
     assert current_step(where) == Step.JUDGE
-    assert visible_parts(where) == ALWAYS | {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}
+    assert visible_parts(where) == ALWAYS | {CasePart.KEY, CasePart.EXPLANATION, CasePart.TASK, CasePart.CATEGORY}

@@ -12,9 +12,9 @@ import pytest
 from openpyxl import Workbook
 
 from annotation.files.kernels.strictjson import FileRefused
-from annotation.generation.kernels import report_files
+from annotation.generation.kernels import sent_reports
 from annotation.generation.kernels.answer_forms import sent_text
-from annotation.generation.kernels.report_files import (
+from annotation.generation.kernels.sent_reports import (
     SentReports,
     parts_of_report,
     parts_of_sent,
@@ -123,10 +123,10 @@ def test_what_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     packed = archive(a_dot_txt="x" * 800, b_dot_txt="y" * 800)
     with pytest.raises(FileRefused, match=r"or 1,000 bytes of them"):
         sent_file(io.BytesIO(packed), "sent", most=1_000)
-    monkeypatch.setattr(report_files, "MOST_BYTES", 1_000)  # whatever an archive says of itself
+    monkeypatch.setattr(sent_reports, "MOST_BYTES", 1_000)  # whatever an archive says of itself
     with pytest.raises(FileRefused, match=r"more than 1,000 bytes"):
         read(packed)
-    monkeypatch.setattr(report_files, "MOST_REPORTS", 1)
+    monkeypatch.setattr(sent_reports, "MOST_REPORTS", 1)
     with pytest.raises(FileRefused, match=r"more than 1 reports"):
         read(CSV)
 

@@ -16,7 +16,7 @@ from rest_framework.reverse import reverse
 from annotation.api.acting import body_of
 from annotation.api.bodies import Moment, PersonName, SentBody, cleaned
 from annotation.api.model_calls.validator_list import OfJudgedBank
-from annotation.api.questionbank.banks import AsksBankJob
+from annotation.api.questionbank.bank_list import AsksBankJob
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Shown
 from annotation.exports.release_files import ImageSize
 from annotation.exports.release_packing import ask_to_pack
