@@ -14,8 +14,10 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from annotation.imaging.kernels.codestreams import ImageRefused
 
@@ -33,8 +35,7 @@ DECODED_RATIO, DECODED_SMALL = 100, 256 * 1024 * 1024
 _DRIVE = ":"
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """One unit: a file, or a ZIP that comes in whole or not at all. `name` is what people call it."""
 
     path: Path
@@ -95,8 +96,7 @@ def _file(path: Path, name: str, *, in_folder: bool = False) -> Found:
     return Found(path, name, is_archive=is_archive)
 
 
-@dataclass(frozen=True)
-class ArchiveLimits:
+class ArchiveLimits(Struct, frozen=True):
     """Largest inflated size of one member and of all of them, in bytes."""
 
     member_bytes: int

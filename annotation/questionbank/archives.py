@@ -19,7 +19,6 @@ from msgspec import Struct
 from annotation.files.kernels.strictjson import FileRefused
 from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.ingest.matching import MAX_STRIPPED_FOLDERS
-from annotation.ingest.sandbox import Decoder
 from annotation.ingest.source_files import ZIP_MAGIC, Archive, ArchiveLimits, is_companion, open_archive
 from annotation.questionbank.kernels.entries import BankRefused, read_entries
 from annotation.questionbank.kernels.foreign_rows import columns_to_match
@@ -64,7 +63,8 @@ def pictures_of(whole: Path, paths: Iterable[str], folder: Path) -> None:
 
     What cannot be read has none. Nobody has looked at them yet: they are for who sent the file.
     """
-    from annotation.imaging.kernels.rendering import as_8bit, prepare, preview  # loads Pillow: not at every start
+    from annotation.imaging.kernels.rendering import as_8bit, prepare, preview  # load Pillow: not at every start
+    from annotation.ingest.sandbox import Decoder
 
     with open_archive(whole, _limits()) as archive, Decoder(Path(settings.TEMP_ROOT)) as decoder:
         places = {place: name for name in reversed(archive.names) for place in _places(name)}
