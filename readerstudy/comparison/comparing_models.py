@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -55,7 +54,7 @@ def inputs_now(bank: QuestionBank) -> str:
     """
     runs = [[run.public_id, run.entry.public_id, str(run.entry)] for run in named_runs(bank)]
     read = {"rule": RULE, "bank": bank.name, "runs": runs, "imports": published_imports(bank)}
-    return hashlib.sha256(canonical(read).encode()).hexdigest()
+    return sha256_of(canonical(read))
 
 
 def published_imports(bank: QuestionBank) -> list[str]:

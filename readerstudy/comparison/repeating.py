@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +13,7 @@ from annotation.models import QuestionBank, User
 from readerstudy.comparison.comparing_models import gather_runs, gather_study_runs, published_imports, voided_cases
 from readerstudy.comparison.comparison_job import REPEATABILITY, Computed, RepeatabilityParams, computed_once
 from readerstudy.comparison.kernels.bank_comparison import repeatability, without_scores
-from readerstudy.design.kernels.documents import canonical
+from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import is_benchmarked, knows_scores
 from readerstudy.predictions.listing import runs_known_to
@@ -90,5 +89,4 @@ def _params(target: Repeated) -> RepeatabilityParams:
     runs = [run.public_id for run in target.runs]
     changes = voided_cases(target.study) if target.study else published_imports(target.bank)
     read = {"rule": RULE, "bank": bank, "study": study, "runs": runs, "changes": changes}
-    inputs = hashlib.sha256(canonical(read).encode()).hexdigest()
-    return RepeatabilityParams(inputs=inputs, bank=bank, study=study, runs=runs)
+    return RepeatabilityParams(inputs=sha256_of(canonical(read)), bank=bank, study=study, runs=runs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +21,7 @@ from readerstudy.comparison.comparing_models import KeyedQuestions, keyed_questi
 from readerstudy.comparison.comparison_job import VARIANTS, Computed, VariantParams, computed_once
 from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING
 from readerstudy.comparison.kernels.variant_tables import RULE, AnsweredRun, AskedArrays, PairedVariant, variant_tables
-from readerstudy.design.kernels.documents import canonical
+from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.design.shown import patients_shown
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.planning import shows_results
@@ -141,8 +140,7 @@ def _params(family: RunFamily) -> VariantParams:
     study = family.asked.study
     runs = [run.batch.public_id for run in family.complete]
     read = {"rule": RULE, "runs": runs, "voided": voided_cases(study) if study else []}
-    inputs = hashlib.sha256(canonical(read).encode()).hexdigest()
-    return VariantParams(inputs=inputs, run=family.asked.batch.public_id)
+    return VariantParams(inputs=sha256_of(canonical(read)), run=family.asked.batch.public_id)
 
 
 def run_variant_tables(progress: Progress, params: VariantParams) -> Result:
@@ -155,12 +153,8 @@ def run_variant_tables(progress: Progress, params: VariantParams) -> Result:
 
 
 def tables_now(family: RunFamily) -> dict[str, Any]:
-    return variant_tables(_gather(family))
-
-
-def _gather(family: RunFamily) -> AskedArrays:
     questions = questions_asked(family.complete or (family.asked,))
-    return AskedArrays(
+    arrays = AskedArrays(
         key=questions.key,
         cluster=questions.cluster,
         cluster_level=questions.cluster_level,
@@ -168,6 +162,7 @@ def _gather(family: RunFamily) -> AskedArrays:
         runs=tuple(AnsweredRun(facts_of(run), options_of(run, questions)) for run in family.complete),
         variants=family.variants(),
     )
+    return variant_tables(arrays)
 
 
 def questions_asked(runs: Sequence[ModelRun], among: QuerySet[Any, Any] | None = None) -> KeyedQuestions:

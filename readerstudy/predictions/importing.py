@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -138,8 +139,12 @@ def import_predictions(
     The first run of a model on a study or bank is its main run.
     """
     result = PredictionsImported(entry, target, file, dry_run)
-    with without_collection():
-        return _import(result, file, actor=actor, at=at)
+    try:
+        with without_collection():
+            _import(result, file, actor=actor, at=at)
+    except PredictionsRefused as refusal:
+        result.problems = [PredictionProblem(0, "", str(refusal))]
+    return result
 
 
 def store_answers(
@@ -177,19 +182,11 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _import(result: PredictionsImported, file: SentFile, *, actor: User | None, at: datetime) -> PredictionsImported:
+def _import(result: PredictionsImported, file: SentFile, *, actor: User | None, at: datetime) -> None:
     target = result.target
-    try:
-        _check_takes_file(result.entry, target)
-        read = read_predictions(file.content, file.form, file.duplicates)
-    except PredictionsRefused as refusal:
-        result.problems = [PredictionProblem(0, "", str(refusal))]
-        return result
-    try:
-        _match(result, read, questions_of(target, {one.id for one in read.records}))
-    except PredictionsRefused as refusal:
-        result.problems = [PredictionProblem(0, "", str(refusal))]
-        return result
+    _check_takes_file(result.entry, target)
+    read = read_predictions(file.content, file.form, file.duplicates)
+    _match(result, read, questions_of(target, {one.id for one in read.records}))
     result.problems = sorted([*read.problems, *result.matching.problems])
     if read.records and not result.matching.answers:
         sentence = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
@@ -197,11 +194,7 @@ def _import(result: PredictionsImported, file: SentFile, *, actor: User | None, 
     if not result.problems and result.dry_run:
         _is_there(result)
     elif not result.problems:
-        try:
-            _store(result, read.records, actor=actor, at=at)
-        except PredictionsRefused as refusal:
-            result.problems = [PredictionProblem(0, "", str(refusal))]
-    return result
+        _store(result, read.records, actor=actor, at=at)
 
 
 def _match(result: PredictionsImported, read: ReadPredictions, questions: TargetQuestions) -> None:
@@ -339,11 +332,7 @@ def is_before_unblinding(study: ReaderStudy | None) -> bool:
 
 def in_order(matching: Matching) -> list[Answer]:
     """One answer for each question, in the order of the file."""
-    return sorted(matching.answers, key=_place)
-
-
-def _place(answer: Answer) -> int:
-    return answer.place
+    return sorted(matching.answers, key=attrgetter("place"))
 
 
 def kept_row(answer: Answer, records: KeptRecords) -> Row:

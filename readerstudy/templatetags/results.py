@@ -14,19 +14,18 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils.formats import number_format
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 
 from annotation.enums import Difficulty, Task
-from annotation.figures.kernels.forms import short
+from annotation.figures.kernels.forms import FigureForm, short
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.estimate import Value
 from annotation.tables.kernels import printing
 from annotation.tables.kernels.table import Column, Kind, Name, Table, TableCell
 from annotation.templatetags.estimates import of_all, percent
 from readerstudy.analysis.kernels.labels import headings
-from readerstudy.analysis.kernels.panel_result import MultiReaderValue
-from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, StoredRater
+from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.kernels.analysis_plan import LABELS
 from readerstudy.design.kernels.drawing import ANY
 from readerstudy.results import difference_tables, wording
@@ -50,18 +49,24 @@ def results_url(context: Context, page: str, *more: Any) -> str:
 
 register.filter("short", short)
 register.filter("headings", headings)
+register.filter("cautions", wording.caution)
+register.filter("rule", wording.method)
+register.filter("plan_kind", wording.plan_kind)
+register.filter("came", wording.came)
+register.filter("sentence", wording.sentence)
+register.filter("share_of", of_all)
+register.filter("counted", inferences.counted)
+register.filter("planned_line", inferences.planned_line)
+register.filter("inference_of_plan", difference_tables.inference_of_plan)
+register.simple_tag(figure_legend, name="legend")
+register.simple_tag(lambda: inferences.WHY_NARROWER, name="why_narrower")
 
 
-@register.simple_tag
-def why_narrower() -> str:
-    """Why an interval for two random factors need not be the widest."""
-    return inferences.WHY_NARROWER
-
-
-@register.simple_tag
-def legend(name: str, result: StoredAnalysis) -> str:
-    """The legend under a figure."""
-    return figure_legend(name, result)
+@register.simple_tag(takes_context=True)
+def figure_files(context: Context, name: str, width: str) -> str:
+    """A link to each form of a figure."""
+    links = ((results_url(context, "figure", name, width, form.value), form.value.upper()) for form in FigureForm)
+    return format_html_join(" ", '<a href="{}">{}</a>', links)
 
 
 @register.filter
@@ -126,11 +131,13 @@ def in_cell(one: Value) -> str:
 @register.filter
 def as_p(one: Value) -> str:
     """Three decimals, or < 0.001."""
-    return _("n/a") if one["value"] is None else bare_p(one["value"])
+    return bare_p(one["value"])
 
 
 @register.filter
-def bare_p(p: float) -> str:
+def bare_p(p: float | None) -> str:
+    if p is None:
+        return _("n/a")
     return f"< {_decimals(0.001, 3)}" if p < 0.001 else _decimals(p, 3)
 
 
@@ -174,12 +181,6 @@ def printed(one: Value) -> str:
 
 
 @register.filter
-def cautions(one: Value) -> str:
-    """Why there is no value, or what to be careful about."""
-    return wording.caution(one)
-
-
-@register.filter
 def shown(one: Value, scale: Scale) -> str:
     """A value as its scale wants it."""
     return SHOWN[scale][0](one)
@@ -191,41 +192,9 @@ def limits(one: Value, scale: Scale) -> str:
 
 
 @register.filter
-def rule(method: str) -> str:
-    """How an interval or a value was made."""
-    return wording.method(method)
-
-
-register.filter("share_of", of_all)
-
-
-@register.filter
 def own_rule(planned: Iterable[Planned]) -> str:
     """How the intervals of each reader alone were made."""
     return wording.methods(one.by_reader[0]["method"] for one in planned)
-
-
-@register.filter
-def plan_kind(result: StoredAnalysis) -> str:
-    return wording.plan_kind(result)
-
-
-@register.filter
-def came(model: StoredRater) -> str:
-    """When a post hoc model came in."""
-    return wording.came(model)
-
-
-@register.filter
-def counted(found: MultiReaderValue) -> str:
-    """Readers, questions and answers of a multi-reader analysis, and what is left out."""
-    return inferences.counted(found)
-
-
-@register.filter
-def inference_of_plan(mean: MultiReaderValue) -> str:
-    """What is a sample of a population, by the plan."""
-    return difference_tables.inference_of_plan(mean)
 
 
 @register.filter
@@ -241,12 +210,6 @@ def as_rows(table: Table) -> list[tuple[Name | None, list[tuple[Column, TableCel
 def is_beside(column: Column, table: Table) -> bool:
     """Whether the intervals of this column stand in one of their own."""
     return column.kind == Kind.ESTIMATE and column.has_interval and not table.is_stacked
-
-
-@register.filter
-def sentence(text: str) -> str:
-    """A stored rule, as it is read."""
-    return wording.sentence(text)
 
 
 @register.filter
@@ -273,9 +236,6 @@ def _decimals(value: float, places: int) -> str:
     """Rounded here, since number_format cuts; no minus before a zero."""
     rounded = Decimal(f"{value:.{places}f}")
     return number_format(rounded if rounded else abs(rounded), decimal_pos=places).replace("-", MINUS)
-
-
-register.filter("planned_line", inferences.planned_line)
 
 
 @register.filter

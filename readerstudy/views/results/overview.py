@@ -23,7 +23,7 @@ from msgspec import Struct
 from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile, by_folder
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
-from annotation.models import Job, User
+from annotation.models import User
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.analysis.kernels.labels import sensitivity_words
@@ -201,31 +201,21 @@ class AnalysisLine(Struct, frozen=True):
     differs: str  # from the settings of the plan; empty: nothing
 
 
-class Analyses(Struct, frozen=True):
-    """What templates/readerstudy/studies/_analyses.html shows as ``analyses``."""
-
-    lines: list[AnalysisLine]
-    may_see: bool
-    warns: bool  # taking one unblinds the study
-    job: Job | None  # one that waits or runs
-    otherwise: SensitivityForm
-
-
-def analyses_of(study: ReaderStudy) -> Analyses:
-    """The newest first. Nothing is offered while readers read."""
+def analyses_of(study: ReaderStudy) -> dict[str, Any]:
+    """What ``_analyses.html`` shows of them, the newest first. Nothing is offered while readers read."""
     may_see = may_see_results(study)
     rows = list(study.analyses.defer("result").select_related("created_by", "study")[:SHOWN]) if may_see else []
     stale = stale_among(study, rows)
-    return Analyses(
-        lines=[
+    return {
+        "lines": [
             AnalysisLine(one, one.pk in stale, one.pk == study.own_analysis_id, sensitivity_words(settings_of(one)))
             for one in rows
         ],
-        may_see=may_see,
-        warns=study.unblinded_at is None,
-        job=analysis_under_way(study) if may_see else None,
-        otherwise=SensitivityForm(),
-    )
+        "may_see": may_see,
+        "warns": study.unblinded_at is None,  # taking one unblinds it
+        "job": analysis_under_way(study) if may_see else None,
+        "otherwise": SensitivityForm(),
+    }
 
 
 @person_required
@@ -258,26 +248,17 @@ def study_analysis(request: AuthenticatedRequest, slug: str, public_id: str) -> 
 
 
 # --- The report of an analysis: a button makes it, the page says what it holds, a second ----------
-class ReportState(Struct, frozen=True):
-    """What templates/readerstudy/results/_report.html shows."""
-
-    report: AnalysisReport | None  # the newest one
-    is_there: bool  # its file
-    folders: list[tuple[str, list[WrittenFile]]]  # by name
-    under_way: Job | None
-    failed: Job | None  # the last try, where it ended without a report
-
-
-def report_state(analysis: Analysis) -> ReportState:
+def report_state(analysis: Analysis) -> dict[str, Any]:
+    """What ``_report.html`` shows: the newest report and its files; a job, or the last try that ended without one."""
     report, job = newest_report(analysis), newest_job(analysis)
     is_after = job is not None and (report is None or job.created_at > report.made_at)
-    return ReportState(
-        report=report,
-        is_there=report is not None and path_of(report).is_file(),
-        folders=by_folder(WrittenFile(*one) for one in report.contents) if report else [],
-        under_way=job if job and job.is_unfinished else None,
-        failed=job if job and is_after and job.state == JobState.FAILED else None,
-    )
+    return {
+        "report": report,
+        "is_there": report is not None and path_of(report).is_file(),
+        "folders": by_folder(WrittenFile(*one) for one in report.contents) if report else [],
+        "under_way": job if job and job.is_unfinished else None,
+        "failed": job if job and is_after and job.state == JobState.FAILED else None,
+    }
 
 
 @person_required

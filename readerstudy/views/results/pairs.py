@@ -60,14 +60,8 @@ def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     maps = _maps(result, panel, agree)
     rows = next(one.rows for one in maps if one.panel == panel)
     context: dict[str, Any] = {
-        **seen.context(),
-        "panel": result["panels"][panel],
-        "panel_name": panel,
-        "tabs": _tabs(result, panel, agree),
-        "agree": agree,
-        "others": _query(panel, Agree.RIGHT if agree == Agree.OPTION else Agree.OPTION),
-        "query": _query(panel, agree),
-        "maps": [(one, _query(one.panel, agree)) for one in maps],
+        **_of_panel(seen, panel, agree),
+        "maps": [(one, _query(one.panel, of=_of(agree))) for one in maps],
         "card": _card(maps, agree),
         "pairs": pairs_once(rows),
         "columns": beside_kappa(),
@@ -98,13 +92,7 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
     names, family = (pair.first, pair.second), planned_pairs_table(result)
     entry = with_shown_kappas(pair.entry)
     context: dict[str, Any] = {
-        **seen.context(),
-        "panel": result["panels"][panel],
-        "panel_name": panel,
-        "tabs": _tabs(result, panel, agree),
-        "agree": agree,
-        "others": _query(panel, Agree.RIGHT if agree == Agree.OPTION else Agree.OPTION),
-        "query": _query(panel, agree),
+        **_of_panel(seen, panel, agree),
         "pair": pair,
         "entry": entry,
         "statistics": [(one, value) for one in shown_at(ShownOn.PAIR) if (value := value_named(entry, one.name))],
@@ -124,14 +112,31 @@ def _agree(request: HttpRequest) -> Agree:
     return Agree.RIGHT if request.GET.get("of") == Agree.RIGHT else Agree.OPTION
 
 
-def _tabs(result: StoredAnalysis, panel: str, agree: Agree) -> list[tuple[str, int, str, bool]]:
+def _of_panel(seen: Seen, panel: str, agree: Agree) -> dict[str, Any]:
+    """What the two pages of agreement show alike."""
+    return {
+        **seen.context(),
+        "panel": seen.result["panels"][panel],
+        "panel_name": panel,
+        "tabs": _tabs(seen.result, panel, of=_of(agree)),
+        "agree": agree,
+        "others": _query(panel, of=_of(Agree.RIGHT if agree == Agree.OPTION else Agree.OPTION)),
+        "query": _query(panel, of=_of(agree)),
+    }
+
+
+def _of(agree: Agree) -> str:
+    return "" if agree == Agree.OPTION else agree.value
+
+
+def _tabs(result: StoredAnalysis, panel: str, **more: str) -> list[tuple[str, int, str, bool]]:
     """Name, questions, query and whether it is the shown one."""
-    return [(name, result["panels"][name]["n"], _query(name, agree), name == panel) for name in panel_names(result)]
+    return [(name, result["panels"][name]["n"], _query(name, **more), name == panel) for name in panel_names(result)]
 
 
-def _query(panel: str, agree: Agree) -> str:
-    """What the address says of panel and agreement; the defaults are not named."""
-    query = {"task": "" if panel == ALL_TASKS else panel, "of": "" if agree == Agree.OPTION else agree.value}
+def _query(panel: str, **more: str) -> str:
+    """What the address says of the panel and of ``more``; the defaults, which are empty, are not named."""
+    query = {"task": "" if panel == ALL_TASKS else panel, **more}
     return urlencode({name: value for name, value in query.items() if value})
 
 
@@ -191,12 +196,9 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
         "sorting": sorting,
         "which": which,
         "show": show,
-        "tabs": [
-            (one, result["panels"][one]["n"], _items_query(one, which, show), one == panel)
-            for one in panel_names(result)
-        ],
-        "choices": [(one, _items_query(panel, one, show)) for one in Which],
-        "shows": [(one, _items_query(panel, which, one)) for one in Show],
+        "tabs": _tabs(result, panel, which=which, show=show),
+        "choices": [(one, _query(panel, which=one, show=show)) for one in Which],
+        "shows": [(one, _query(panel, which=which, show=one)) for one in Show],
         "page": numbered_page(request.GET, items, ITEMS_A_PAGE),
     }
     return render(request, "readerstudy/results/items.html", context)
@@ -237,8 +239,3 @@ def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
 
 
 study_categories = for_coordinators(categories_page)
-
-
-def _items_query(panel: str, which: Which, show: Show) -> str:
-    query = {"task": "" if panel == ALL_TASKS else panel, "which": which.value, "show": show.value}
-    return urlencode({name: value for name, value in query.items() if value})

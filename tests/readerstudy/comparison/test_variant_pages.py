@@ -87,7 +87,7 @@ def test_the_page_of_the_job_tells_how_many_questions_and_nothing_of_the_answers
     run = complete(Target(twelve), right_on(1), n_repeats=2)
     look(coordinator, run)
     facts = coordinator.get(reverse("job", args=[Job.objects.get().public_id])).context["facts"]
-    assert facts == {"n": 12, "n_clusters": 12, "n_without_key": 0, "clustered": False}
+    assert facts == {"N": 12, "Clusters": 12, "Without key": 0, "Clustered": "no"}
 
 
 def test_htmx_gets_the_part_that_changes(coordinator: Client, twelve: QuestionBank) -> None:

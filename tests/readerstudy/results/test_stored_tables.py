@@ -22,7 +22,7 @@ from readerstudy.results.kernels.items import Which, items_table
 from readerstudy.results.kernels.legends import figure_legend
 from readerstudy.results.kernels.stored import breakdown, pair_between, planned_comparisons
 from readerstudy.results.looking import by_link
-from readerstudy.results.wording import sentence
+from readerstudy.results.wording import caution, sentence
 from readerstudy.templatetags import results as written
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import computed, make_arrays
@@ -56,7 +56,7 @@ def test_values_are_rounded_only_when_they_are_written() -> None:
 def test_what_is_undefined_says_why() -> None:
     none = value(None, reason="expected_agreement_is_one", flags=["small_n"])
     assert (written.as_kappa(none), written.kappa_limits(none)) == ("n/a", "")
-    assert written.cautions(none) == "undefined: both always gave the same answer, small n"
+    assert caution(none) == "undefined: both always gave the same answer, small n"
     assert written.kappa_limits(value(0.5)) == "no interval"
 
 
@@ -126,7 +126,7 @@ def test_no_kappa_is_shown_of_fewer_than_ten_questions(result: Any) -> None:
     [cell, *_more] = pairs_once(heatmap(result, ALL_TASKS, Agree.OPTION).rows)
     assert pair_between(result["panels"][ALL_TASKS], "R1", "R2").entry["cohen_kappa"]["value"] is not None
     assert (cell.css, cell.has_enough, written.as_kappa(cell.shown)) == ("undefined", False, "n/a")
-    assert written.cautions(cell.shown) == "not shown: too few questions"
+    assert caution(cell.shown) == "not shown: too few questions"
     assert cell.entry["brennan_prediger"]["value"] is None
     assert cell.entry["percent_agreement"]["value"] == 0.75
 
