@@ -18,7 +18,8 @@ from readerstudy.analysis.kernels.computing import compute
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
-from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.enums import PredictionState
+from readerstudy.models import Analysis, ModelEntry, Prediction, PredictionRun, ReaderStudy
 
 
 def analyse_by(
@@ -83,6 +84,41 @@ def make_arrays(
             **fields,
         }
     )
+
+
+def predict(study: ReaderStudy, name: str, options: str, at: datetime, *, is_named: bool = True) -> PredictionRun:
+    """One letter for each case; x: nothing could be extracted, a full stop: not in the file."""
+    entry, _made = ModelEntry.objects.get_or_create(name=name, defaults={"created_at": at})
+    run = PredictionRun.objects.create(
+        entry=entry,
+        bank=study.bank,
+        study=study,
+        number=1 + entry.runs.count(),
+        file_name=f"{name}.json",
+        file_sha256="f" * 64,
+        rule="test-1",
+        n_read=len(options),
+        n_matched=len(options),
+        n_failed=options.count("x"),
+        n_missing=options.count("."),
+        n_duplicate=0,
+        n_unknown=0,
+        is_named=is_named,
+        named_before_unblinding=is_named,
+        imported_at=at,
+    )
+    cases = study.cases.filter(block="main").order_by("number")
+    for row, (case, letter) in enumerate(zip(cases, options, strict=True), 1):
+        if letter != ".":
+            failed = letter == "x"
+            Prediction.objects.create(
+                run=run,
+                revision_id=case.revision_id,
+                state=PredictionState.FAILED if failed else PredictionState.ANSWERED,
+                option="" if failed else letter,
+                row=row,
+            )
+    return run
 
 
 def paper_shaped(path: Path) -> tuple[StudyArrays, dict[str, Any]]:

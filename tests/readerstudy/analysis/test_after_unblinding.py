@@ -9,15 +9,12 @@ import pytest
 
 from readerstudy.analysis.kernels.arrays import Rater, StudyArrays
 from readerstudy.analysis.kernels.result import MODEL, READER
-from readerstudy.analysis.kernels.scoring import PlannedPair, Settings, planned_pairs
+from readerstudy.analysis.kernels.scoring import PlannedPair, planned_pairs
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from tests.readerstudy.analysis.made import computed, make_arrays
+from tests.readerstudy.analysis.test_computing import KEY, MODELS, QUICK, READERS
 
-QUICK = Settings(seed=7, draws=100)
-KEY = "ABCDABCDABCD"
 TASKS = ["presence", "negation"] * 6
-READERS = {"R1": "ABCDABCDABAA", "R2": "ABCDABCAABCC", "R3": "ABCDABBBABCD"}
-MODELS = {"M1": "ABCDDDDDABCD", "M2": "ABxDABCDDDDD"}
 PAIRS = (("M1", "each reader"), ("each model", "R1"), ("Keyed", "R2"))
 
 

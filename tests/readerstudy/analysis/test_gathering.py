@@ -16,11 +16,9 @@ from readerstudy.analysis.kernels.arrays import State, Voided
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.marking import mark_of
 from readerstudy.design.kernels.documents import Rules
-from readerstudy.enums import PredictionState, ResponseState, StudyState
+from readerstudy.enums import ResponseState, StudyState
 from readerstudy.models import (
     Enrolment,
-    ModelEntry,
-    Prediction,
     PredictionRun,
     ReaderStudy,
     Reading,
@@ -29,6 +27,7 @@ from readerstudy.models import (
     StudyCase,
 )
 from tests.annotation.review.cases import images_are_there
+from tests.readerstudy.analysis.made import predict
 from tests.readerstudy.exports.read_study import read, void
 from tests.readerstudy.studies import enrol, make_study, places_of
 
@@ -42,41 +41,6 @@ STATES = [
     State.TIMED_OUT,
     State.MISSING,  # never reached
 ]
-
-
-def predict(study: ReaderStudy, name: str, options: str, at: datetime, *, is_named: bool = True) -> PredictionRun:
-    """One letter for each case; x: nothing could be extracted, a full stop: not in the file."""
-    entry, _made = ModelEntry.objects.get_or_create(name=name, defaults={"created_at": at})
-    run = PredictionRun.objects.create(
-        entry=entry,
-        bank=study.bank,
-        study=study,
-        number=1 + entry.runs.count(),
-        file_name=f"{name}.json",
-        file_sha256="f" * 64,
-        rule="test-1",
-        n_read=len(options),
-        n_matched=len(options),
-        n_failed=options.count("x"),
-        n_missing=options.count("."),
-        n_duplicate=0,
-        n_unknown=0,
-        is_named=is_named,
-        named_before_unblinding=is_named,
-        imported_at=at,
-    )
-    cases = study.cases.filter(block="main").order_by("number")
-    for row, (case, letter) in enumerate(zip(cases, options, strict=True), 1):
-        if letter != ".":
-            failed = letter == "x"
-            Prediction.objects.create(
-                run=run,
-                revision_id=case.revision_id,
-                state=PredictionState.FAILED if failed else PredictionState.ANSWERED,
-                option="" if failed else letter,
-                row=row,
-            )
-    return run
 
 
 def test_every_state_of_a_reading(study: ReaderStudy) -> None:

@@ -18,7 +18,7 @@ from readerstudy.models import Enrolment, InputsMark, ModelEntry, PredictionRun,
 from readerstudy.predictions.entries import edit_model, replace_model, withdraw_model
 from readerstudy.predictions.runs import name_run, withdraw_run
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.analysis.test_gathering import predict
+from tests.readerstudy.analysis.made import predict
 from tests.readerstudy.exports.read_study import read, read_study, void
 from tests.readerstudy.studies import later, places_of
 

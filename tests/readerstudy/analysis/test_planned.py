@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
@@ -16,8 +14,7 @@ from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.kernels.scoring import PlannedPair, Settings, planned_pairs
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
-from tests.annotation.statistics import goldencases
-from tests.readerstudy.analysis.made import computed, make_arrays, paper_shaped
+from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.analysis.test_computing import KEY, MODELS, READERS, pair_of
 
 QUICK = Settings(seed=7, draws=100)
@@ -162,16 +159,3 @@ def test_without_pairs_in_the_plan_nothing_of_a_result_is_another() -> None:
     assert with_pairs.sha256() != arrays.sha256()
     result, other = computed(arrays, QUICK), computed(with_pairs, QUICK)
     assert [one for one in other["comparisons"] if one["family"] != "planned pairs"] == result["comparisons"]
-
-
-def test_every_exact_p_of_the_paper_shaped_study_is_planned() -> None:
-    arrays, expected = paper_shaped(Path(goldencases.__file__).with_name("golden") / "paper_shaped_study.json")
-    result = computed(replace(arrays, plan=planned(("each model", "each reader"))), QUICK)
-    family = {f"{one['first']} vs {one['second']}": one for one in family_of(result)}
-    assert set(family) == set(expected["mcnemar_exact_p"]["value"])
-    for name, value in expected["mcnemar_exact_p"]["value"].items():
-        assert family[name]["p"]["value"] == pytest.approx(value, abs=1e-9)
-        assert list(family[name]["table"].values()) == expected["paired tables model vs reader"]["value"][name]
-    raw = np.array([one["p"]["value"] for one in family.values()])
-    adjusted = multipletests(raw, method="holm")[1].tolist()
-    assert [one["p_holm"]["value"] for one in family.values()] == pytest.approx(adjusted, abs=1e-12)

@@ -21,8 +21,7 @@ from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.results.kernels.stored import runs_in_mean
 from readerstudy.results.wording import came
 from readerstudy.unblinding.looks import unblind
-from tests.readerstudy.analysis.made import computed, make_arrays
-from tests.readerstudy.analysis.test_gathering import predict
+from tests.readerstudy.analysis.made import computed, make_arrays, predict
 
 QUICK = Settings(seed=7, draws=100)
 MEAN = "mean of all runs"

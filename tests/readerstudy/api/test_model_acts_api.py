@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
-from annotation.enums import JobState, Role
-from annotation.jobs import running
+from annotation.enums import Role
 from annotation.models import AuditEvent, Job, QuestionBank, User
 from annotation.models.people import TokenScope
 from readerstudy.models import ModelComparison, ModelEntry, SubmissionCall
 from readerstudy.predictions.listing import Target, open_submissions
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.conftest import NOON, make_person
+from tests.jobs import work
 from tests.readerstudy.api.programs import everybody, statuses
 from tests.readerstudy.model_runs.made import name_endpoints, planned
 from tests.readerstudy.predictions.made import answers, entry_named, give_keys, import_file, keyed_bank
@@ -149,11 +148,6 @@ def test_only_coordinators_of_the_site_open_banks_by_tokens_that_reach_them() ->
 def compared(bank: QuestionBank) -> None:
     import_file(entry_named("Good"), Target(bank), answers(Q1="B", Q2="B", Q3="B"))
     import_file(entry_named("Poor"), Target(bank), answers(Q1="A"))
-
-
-def work() -> None:
-    for job in Job.objects.filter(state=JobState.QUEUED):
-        running.run(job.public_id, clock=timezone.now)
 
 
 def test_models_are_compared_and_the_result_is_taken(

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from sklearn.metrics import cohen_kappa_score
 
 from annotation.enums import JobState, Role
-from annotation.jobs import running
 from annotation.models import Job, User
 from readerstudy.comparison.kernels.bank_comparison import repeatability
 from readerstudy.enums import StudyState
@@ -20,6 +18,7 @@ from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
+from tests.jobs import work
 from tests.readerstudy.comparison.test_computing import made
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
 from tests.readerstudy.studies import make_study
@@ -36,8 +35,7 @@ def look(client: Client, entry: ModelEntry, **asked: str) -> Any:
     """The page once what it asked for is computed."""
     begun = client.get(page_of(entry), asked)
     assert begun.context["computing"], begun.content
-    for job in Job.objects.filter(state=JobState.QUEUED):
-        running.run(job.public_id, clock=timezone.now)
+    work()
     return client.get(page_of(entry), asked)
 
 

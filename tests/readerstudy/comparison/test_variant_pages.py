@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.call_enums import SentImages
 from annotation.enums import JobState, RoundState
-from annotation.jobs import running
 from annotation.models import (
     Job,
     QuestionBank,
@@ -23,6 +21,7 @@ from readerstudy.enums import StudyState
 from readerstudy.models import ModelRun, ReaderStudy, StudyRole
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, make_bank, make_revisions, make_round
+from tests.jobs import work
 from tests.readerstudy.comparison.variant_runs import blind_run, complete, reading, review, right_on
 from tests.readerstudy.model_runs.made import make_prompt, planned
 from tests.readerstudy.studies import enrol, make_study
@@ -39,8 +38,7 @@ def look(coordinator: Client, run: ModelRun) -> Any:
     """The page once what it asked for is computed."""
     begun = coordinator.get(page_of(run))
     assert begun.context["computing"], begun.content
-    for job in Job.objects.filter(state=JobState.QUEUED):
-        running.run(job.public_id, clock=timezone.now)
+    work()
     return coordinator.get(page_of(run))
 
 
@@ -81,26 +79,16 @@ def test_computed_once_for_the_whole_family_and_anew_with_another_run(
     assert len(look(coordinator, plain).context["result"]["variants"]) == 2
 
 
-def test_the_page_of_the_job_tells_how_many_questions_and_nothing_of_the_answers(
-    coordinator: Client, twelve: QuestionBank
-) -> None:
-    run = complete(Target(twelve), right_on(1), n_repeats=2)
-    look(coordinator, run)
-    facts = coordinator.get(reverse("job", args=[Job.objects.get().public_id])).context["facts"]
-    assert facts == {"N": 12, "Clusters": 12, "Without key": 0, "Clustered": "no"}
-
-
-def test_htmx_gets_the_part_that_changes(coordinator: Client, twelve: QuestionBank) -> None:
+def test_while_it_is_computed_and_where_that_failed(coordinator: Client, twelve: QuestionBank) -> None:
+    """The page of the job tells how many questions there are and nothing of the answers."""
     run = complete(Target(twelve), right_on(1), n_repeats=2)
     part = coordinator.get(page_of(run), headers={"HX-Request": "true"}).content.decode()
     assert 'hx-trigger="every 1s"' in part
     assert "<html" not in part
-
-
-def test_what_cannot_be_computed_says_so(coordinator: Client, twelve: QuestionBank) -> None:
-    run = complete(Target(twelve), right_on(1), n_repeats=2)
-    coordinator.get(page_of(run))
-    Job.objects.update(state=JobState.FAILED, error="The disk is full.")
+    look(coordinator, run)
+    facts = coordinator.get(reverse("job", args=[Job.objects.get().public_id])).context["facts"]
+    assert facts == {"N": 12, "Clusters": 12, "Without key": 0, "Clustered": "no"}
+    Job.objects.update(state=JobState.FAILED, error="The disk is full.", result=None)
     assert "The runs could not be compared: The disk is full." in words(coordinator.get(page_of(run)))
 
 

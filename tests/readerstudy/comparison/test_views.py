@@ -130,18 +130,6 @@ def test_the_same_again_is_the_row_that_is_there_and_another_input_makes_it_stal
     assert [row[0].text for row in page.context["tables"][0].rows] == ["Poor"]
 
 
-def test_an_answer_to_a_wording_that_is_gone_is_counted_apart(bank: QuestionBank) -> None:
-    send(bank, "Good", Q1="B", Q2="B")
-    old = Revision.objects.get(question__bank=bank, question__number=1)
-    later = old.bank_import.__class__.objects.create(
-        bank=bank, state=ImportState.PUBLISHED, file_name="later.json", started_at=NOON, heartbeat_at=NOON
-    )
-    Revision.objects.filter(pk=old.pk).update(superseded_by=later)
-    arrays = gather(bank)
-    assert arrays.entrants[0].facts["n_elsewhere"] == 1
-    assert arrays.option.tolist() == [[1, -2]]
-
-
 def brought_later(bank: QuestionBank) -> BankImport:
     """A published import of the day after the predictions."""
     at = NOON + timedelta(days=1)
@@ -193,6 +181,7 @@ def test_a_question_in_another_wording_is_of_an_earlier_revision(coordinator: Cl
         new.pk, new.number, new.stem, new.superseded_by, new.bank_import = None, 2, "Another wording?", None, later
         new.save(force_insert=True)
         AnswerKey.objects.filter(revision=old).update(revision=new)
+    assert gather(bank).entrants[0].facts["n_elsewhere"] == 1
     result = result_of(compare(bank))
     assert accuracy_of(result) == (1, 1)
     assert [(one["n_missing"], one["n_not_asked"], one["n_earlier"]) for one in result["models"]] == [(0, 0, 2)]

@@ -12,8 +12,7 @@ from readerstudy.exports.report_writing import printed_tables
 from readerstudy.models import Analysis, ReaderStudy
 from tests.annotation.review.cases import NOON
 from tests.made_once import made_once
-from tests.readerstudy.analysis.made import analyse_by
-from tests.readerstudy.analysis.test_gathering import predict
+from tests.readerstudy.analysis.made import analyse_by, predict
 from tests.readerstudy.exports.read_study import read_study, void
 
 QUICK = Settings(seed=1, draws=100)

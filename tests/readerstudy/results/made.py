@@ -7,16 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from django.db.models import CharField, Value
+from django.db.models.functions import Cast, Concat
 
 from readerstudy.analysis.kernels.result import READER
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, Pair
 from readerstudy.design.kernels.documents import sha256_of
-from readerstudy.enums import PredictionForm, PredictionState, StudyState
-from readerstudy.models import Analysis, ModelEntry, Prediction, PredictionRun, ReaderStudy
+from readerstudy.enums import StudyState
+from readerstudy.models import Analysis, ReaderStudy
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.analysis.made import computed, make_arrays
+from tests.readerstudy.analysis.made import computed, make_arrays, predict
 from tests.readerstudy.studies import make_study
 
 QUICK = Settings(seed=7, draws=100)
@@ -52,30 +54,9 @@ def analysed_study(
 ) -> Analysis:
     """The analysis of a study of these cases, with the explanations of the first model; nobody has seen it."""
     study = make_study(name, n_cases=4, state=state, pixels=True, **fields)
-    cases = list(study.cases.order_by("number").select_related("revision"))
-    entry = ModelEntry.objects.create(name="Good", created_at=NOON)
-    counts = dict.fromkeys(("n_read", "n_matched", "n_failed", "n_missing", "n_duplicate", "n_unknown"), 0)
-    run = PredictionRun.objects.create(
-        entry=entry,
-        bank=study.bank,
-        study=study,
-        number=1,
-        form=PredictionForm.RESULTS,
-        is_named=True,
-        named_before_unblinding=True,
-        imported_at=NOON,
-        rule="letters-1",
-        **counts,
-    )
-    for row, case in enumerate(cases, start=1):
-        Prediction.objects.create(
-            run=run,
-            revision=case.revision,
-            state=PredictionState.ANSWERED,
-            option="B",
-            explanation=f"I see it in case {row}.",
-            row=row,
-        )
+    cases = study.cases.order_by("number")
+    run = predict(study, "Good", "BBBB", NOON)
+    run.predictions.update(explanation=Concat(Value("I see it in case "), Cast("row", CharField()), Value(".")))
     result = small_result(plan=AnalysisPlan(pairs=pairs).as_json())
     named = as_text(result)
     for place, case in enumerate(cases):

@@ -45,3 +45,7 @@ def test_its_numbers_are_those_that_were_stored(client: Client, cora: User, earl
     for limit in result["mrmc"]["models"]["Good"]["fixed_readers_random_questions"]["ci95"]:
         assert f"{100 * limit:.2f}".replace("-", "−") in page
     assert "Margin of the plan: 10.00 points" in page
+    means = page[page.index('id="kappas-title"') : page.index('id="accuracy-title"')]
+    assert "4 of a reader and a model" in means, "which it does not say itself"
+    assert "Excess agreement" not in means
+    assert "Phi of right and wrong" not in client.get(address("study-pair", earlier, 0, 2)).content.decode()

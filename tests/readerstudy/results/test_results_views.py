@@ -32,6 +32,7 @@ from tests.readerstudy.results.made import QUICK, analysed_study, guessed_result
 from tests.readerstudy.studies import enrol, make_study
 
 START = "/studies/trial/results/"
+PLANNED = AnalysisPlan(pairs=(("Good", "each reader"), ("Poor", "R7"))).as_json()
 
 
 @pytest.fixture
@@ -141,9 +142,9 @@ def test_best_guesses_stand_beside_accuracy_with_their_rule(coordinator: Client,
 
 
 def test_before_and_after_stand_side_by_side(coordinator: Client, seen: Analysis) -> None:
-    """Accuracy, planned comparison and mean kappas, with and without a case that was voided after the first look."""
-    result = small_result(voided={2: Voided.AFTER_UNBLINDING})
-    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
+    """Accuracy, comparisons of the plan and means, with and without a case that was voided after the first look."""
+    result = small_result(plan=PLANNED, voided={2: Voided.AFTER_UNBLINDING})
+    page = markup(coordinator.get(address("study-analysed", stored(seen.study, result))))
     part = page[page.index('id="variants-title"') : page.index('id="excluded-title"')]
     other = result["variants"]["without_all_voided"]
     for one in (result, other):
@@ -154,24 +155,15 @@ def test_before_and_after_stand_side_by_side(coordinator: Client, seen: Analysis
         groups = one["panels"]["All tasks"]["groups"]["all"]
         assert f"{abs(groups['mean_kappa_difference']['value']):.3f}" in part
         assert f"{100 * abs(groups['mean_excess_difference']['value']):.2f}" in part
-    assert "Planned pairs" not in part
     assert part.index("Excess agreement") < part.index("Cohen’s kappa")
-
-
-def test_an_analysis_by_an_earlier_rule_still_has_its_page(coordinator: Client, seen: Analysis) -> None:
-    """It holds the kappas alone, and does not say how many pairs they are of."""
-    result = json.loads(seen.result)
-    for panel in result["panels"].values():
-        for group in panel["groups"].values():
-            for name in [name for name in group if "excess" in name or "error" in name or name.startswith("n_pairs")]:
-                del group[name]
-    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
-    part = page[page.index('id="kappas-title"') : page.index('id="accuracy-title"')]
-    assert "4 of a reader and a model" in part
-    assert "Excess agreement" not in part
-
-
-PLANNED = AnalysisPlan(pairs=(("Good", "each reader"), ("Poor", "R7"))).as_json()
+    pairs = part[part.index("Pairs of the plan in percentage points") :].partition("</table>")[0]
+    for one in (result, other):
+        for pair in one["comparisons"][-3:-1]:
+            assert f"+{100 * pair['difference']['value']:.2f}<br>" in pairs
+            p = pair["p_holm"]["value"]  # none of a variant that was chosen after results had been seen
+            assert (p is None) == (one is not result)
+            assert p is None or f"p = {p:.3f}<" in pairs
+    assert pairs.count("n/a<br>") == 2
 
 
 def test_planned_pairs_stand_under_the_primary_comparison(coordinator: Client, seen: Analysis) -> None:
@@ -190,20 +182,6 @@ def test_planned_pairs_stand_under_the_primary_comparison(coordinator: Client, s
     clustered = stored(seen.study, small_result(plan=PLANNED, clusters=[0, 0, 1, 2]))
     page = markup(coordinator.get(address("study-analysed", clustered)))
     assert "Both take questions of one patient or exam as independent" in page
-
-
-def test_planned_pairs_stand_side_by_side_too(coordinator: Client, seen: Analysis) -> None:
-    result = small_result(plan=PLANNED, voided={2: Voided.AFTER_UNBLINDING})
-    page = markup(coordinator.get(address("study-analysed", stored(seen.study, result))))
-    part = page[page.index('id="variants-title"') : page.index('id="excluded-title"')]
-    pairs = part[part.index("Pairs of the plan in percentage points") :].partition("</table>")[0]
-    for one in (result, result["variants"]["without_all_voided"]):
-        for pair in one["comparisons"][-3:-1]:
-            assert f"+{100 * pair['difference']['value']:.2f}<br>" in pairs
-            p = pair["p_holm"]["value"]  # none of a variant that was chosen after results had been seen
-            assert (p is None) == (one is not result)
-            assert p is None or f"p = {p:.3f}<" in pairs
-    assert pairs.count("n/a<br>") == 2
 
 
 def test_a_planned_pair_shows_its_p_over_all_tasks(coordinator: Client, seen: Analysis) -> None:
@@ -287,18 +265,12 @@ def test_agreement_within_readers_models_and_all_stands_on_the_page(coordinator:
     assert "not shown: too few questions" in part
 
 
-@pytest.mark.parametrize("is_stored", [True, False])
-def test_a_pair_shows_phi_if_the_analysis_has_it(coordinator: Client, seen: Analysis, is_stored: bool) -> None:
-    """One by an earlier version of the program has none, and is shown without it."""
-    result, label = json.loads(seen.result), "<dt>Phi of right and wrong</dt>"
+def test_a_pair_shows_phi(coordinator: Client, seen: Analysis) -> None:
+    result = json.loads(seen.result)
     for pair in result["panels"]["All tasks"]["pairs"]:
         pair["phi"] |= {"value": 0.25, "ci95": [0.125, 0.375], "n": 40, "reason": None}
-        if not is_stored:
-            del pair["phi"]
-    Analysis.objects.filter(pk=seen.pk).update(result=json.dumps(result))
-    page = markup(coordinator.get(address("study-pair", seen, 0, 2)))
-    assert (f'{label}<dd>0.250<br><span class="small muted">0.125 to 0.375' in page) == is_stored
-    assert (label in page) == is_stored
+    page = markup(coordinator.get(address("study-pair", stored(seen.study, result), 0, 2)))
+    assert '<dt>Phi of right and wrong</dt><dd>0.250<br><span class="small muted">0.125 to 0.375' in page
     assert "<dt>Error consistency</dt>" in page
 
 
@@ -436,27 +408,15 @@ def test_each_person_who_reads_an_analysis_is_noted_once(coordinator: Client, se
 
 
 @pytest.mark.parametrize(
-    ("name", "places", "n"),
-    [
-        ("study-analysed", (), 8),
-        ("study-agreement", (), 6),
-        ("study-pair", (0, 2), 12),
-        ("study-categories", (), 7),
-        ("study-items", (), 7),
-        ("study-times", (), 6),
-    ],
+    ("name", "n"), [("analysed", 8), ("agreement", 6), ("pair", 12), ("categories", 7), ("items", 7), ("times", 6)]
 )
 def test_a_page_of_a_stored_analysis_costs_few_queries(
-    coordinator: Client,
-    seen: Analysis,
-    name: str,
-    places: tuple[int, ...],
-    n: int,
-    django_assert_num_queries: DjangoAssertNumQueries,
+    coordinator: Client, seen: Analysis, name: str, n: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    coordinator.get(address(name, seen, *places))  # decodes the result, notes who sees keys
+    page = address(f"study-{name}", seen, *((0, 2) if name == "pair" else ()))
+    coordinator.get(page)  # decodes the result, notes who sees keys
     with django_assert_num_queries(n):
-        coordinator.get(address(name, seen, *places))
+        coordinator.get(page)
 
 
 def test_a_mean_of_runs_that_stands_for_a_model_is_named_wherever_it_is_compared(
