@@ -183,6 +183,10 @@ def next_of_images(counts: ImageCounts, *, decides: bool = False, bank: str = ""
     def listed(state: ImageState) -> str:
         return f"{reverse('images')}?{f'bank={bank}&' if bank else ''}state={state}"
 
+    if counts.upload:
+        sentence = _("%(n)d of %(all)d images are still to come: an upload is being read.")
+        sentence %= {"n": counts.n_pending, "all": counts.n_all}
+        return NextStep(_("See the upload"), sentence, reverse("upload", args=[counts.upload]), is_due=False)
     if (n := counts.n_pending) and n == counts.n_all:
         sentence = ngettext(
             "The %(n)d image that the questions name is missing.",
@@ -282,8 +286,8 @@ def next_of_bank(bank: QuestionBank | None, counts: BankCounts, *, decides: bool
         )
     if n := counts.n_revised:
         sentence = ngettext(
-            "%(n)d question was revised and not reviewed since.",
-            "%(n)d questions were revised and not reviewed since.",
+            "%(n)d question was revised and not reviewed since: review it again, or export the bank.",
+            "%(n)d questions were revised and not reviewed since: review them again, or export the bank.",
             n,
         ) % {"n": n}
         url = f"{page}?state={QuestionState.REVISED}#questions"

@@ -111,5 +111,6 @@ def adjudication_work(person: User, at: datetime) -> WorkSection | None:
                 "%(n)s questions wait for an adjudicator in “%(round)s”.",
                 one.n_waiting,
             )
-            step = NextStep(_("Adjudicate"), sentence % {"n": one.n_waiting, "round": one.name}, url)
+            words = sentence % {"n": one.n_waiting, "round": one.name}
+            step = NextStep(_("Adjudicate"), words, reverse("adjudication-next", args=[one.slug]), is_act=True)
     return WorkSection(_("Adjudication"), items, step, is_own=True) if items else None

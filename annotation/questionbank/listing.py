@@ -19,8 +19,9 @@ from django.utils.translation import gettext as _
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from annotation.enums import ImageState, QuestionState, RenditionKind, Task
+from annotation.enums import ImageState, JobState, QuestionState, RenditionKind, Task
 from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.ingest.uploading import uploads_of_images
 from annotation.models import BankImport, Image, Question, QuestionBank, Rendition, Revision
 from annotation.questionbank.filters import NO_CATEGORY, BankSearch, NotByIndex, bank_filters
 from annotation.site.sorted_tables import Sorting
@@ -346,6 +347,7 @@ class ImageCounts(Struct, frozen=True):
     n_checking: int = 0
     n_quarantined: int = 0
     n_available: int = 0
+    upload: str = ""  # the newest of the bank that is still being read, where images are pending
 
     @classmethod
     def of(cls, images: QuerySet[Image]) -> ImageCounts:
@@ -366,6 +368,9 @@ def images_of_bank(bank: QuestionBank) -> ImageCounts:
         known = ImageCounts.of(Image.objects.filter(Exists(asked), exam__bank=bank))
         last = Question.objects.filter(bank=bank).aggregate(last=Max("number"))["last"] or 0
         cache.set(name, known, 300 if last > MOST_LISTED else 0)
+    if known.n_pending:
+        reading = uploads_of_images().filter(bank=bank, job__state__in=(JobState.QUEUED, JobState.RUNNING))
+        known = replace(known, upload=reading.order_by("-pk").values_list("public_id", flat=True).first() or "")
     return known
 
 

@@ -47,6 +47,7 @@ from annotation.site.slugs import free_slug
 from annotation.site.sorted_tables import Columns, OneAtATime, lock
 
 DEFAULT_PER_THOUSAND = 100
+FEWEST_PROPOSED = 50
 DEFAULT_SEED = 1
 SAMPLES_SORTED_BY: Columns = {
     "sample": AsRead("name"),
@@ -286,6 +287,11 @@ def draw_sample(
         sentence = _("The bank has changed since this preview was drawn: look at the new one, then store it.")
         raise SampleRefused("bank_changed", sentence)
     return store_sample(found, name=name or default_name(found), actor=actor, at=at)
+
+
+def usual_per_thousand(n: int) -> int:
+    """What a page proposes for a bank of ``n`` questions: a tenth, but FEWEST_PROPOSED where it has so many."""
+    return min(1000, max(DEFAULT_PER_THOUSAND, -(-FEWEST_PROPOSED * 1000 // n)))
 
 
 def default_name(found: Draw) -> str:

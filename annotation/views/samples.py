@@ -6,8 +6,10 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Page
+from django.db.models import Max
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -16,7 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import Role
 from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.rounds import DrawForm, StoreForm
-from annotation.models import QuestionBank, Revision, SamplingPlan, User
+from annotation.models import Question, QuestionBank, Revision, SamplingPlan, User
 from annotation.quality.kernels.question_checks import PARTS
 from annotation.questionbank.filters import BankSearch, filters_for
 from annotation.review.kernels.sampling import RatedBy
@@ -29,6 +31,7 @@ from annotation.review.samples import (
     draw_sample,
     frame_rows,
     preview_sample,
+    usual_per_thousand,
 )
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, numbered_page, sorted_page
@@ -71,11 +74,14 @@ def sample_new(request: AuthenticatedRequest) -> HttpResponse:
     return _draw_page(request, form)
 
 
-def _bank_named(request: AuthenticatedRequest) -> dict[str, str]:
+def _bank_named(request: AuthenticatedRequest) -> dict[str, Any]:
     """The bank of the address, else the first one: a form that nobody has filled in yet."""
     slugs = QuestionBank.objects.filter(archived_at__isnull=True).values_list("slug", flat=True)
     slug = slugs.filter(slug=request.GET.get("bank", "")).first() or slugs.first()
-    return {"bank": slug} if slug else {}
+    if slug is None:
+        return {}
+    last = Question.objects.filter(bank__slug=slug).aggregate(last=Max("number"))["last"] or 1
+    return {"bank": slug, "per_thousand": usual_per_thousand(last)}
 
 
 def _store(request: AuthenticatedRequest) -> HttpResponse:
@@ -99,6 +105,8 @@ def _store(request: AuthenticatedRequest) -> HttpResponse:
         )
         if plan is not None:
             messages.success(request, _("The sample is stored."))
+            if "round" in request.POST:
+                return redirect(f"{reverse('round-new')}?sample={plan.slug}")
             return redirect("sample", plan.slug)
     return _draw_page(request, form, status=422)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -16,19 +17,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.acts.rounds import coordinated_round
+from annotation.acts.rounds import OpenRound, coordinated_round
 from annotation.enums import Role, RoundState
 from annotation.forms.reviews import FormDesignForm
 from annotation.forms.rounds import AdjudicatorForm, RemoveForm, RoundDesignForm, RoundForm, RoundPersonForm
 from annotation.models import ReviewForm, ReviewRound, SamplingPlan, User
-from annotation.outcomes.adjudicating import name_adjudicator
+from annotation.outcomes.adjudicating import begin_adjudication, name_adjudicator
 from annotation.outcomes.prompt_flags import fresh_round
 from annotation.review.assigning import listed
 from annotation.review.kernels.form_design import CHOSEN, FOLLOWING, stored_design
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import Handover, add_reviewer, reassign, reassign_all, remove_reviewer
 from annotation.review.round_design import cost_of, newest_forms, store_form
-from annotation.review.rounds import change_draft, create_round, not_a_draft
+from annotation.review.rounds import change_draft, create_round, not_a_draft, open_round
 from annotation.site.permissions import coordinates_any_round
 from annotation.views.site.administration import delete_or_ask
 from annotation.views.site.confirming import Confirmation, confirm, number_sent, run_and_flash, run_on_form, valid_data
@@ -52,7 +53,10 @@ def round_adjudicator_add(request: AuthenticatedRequest, review_round: ReviewRou
     """Somebody decides what the reviews do not settle."""
     form = AdjudicatorForm(review_round, request.user, request.POST, prefix="adjudicator")
     person = valid_data(form, _("Choose a person who can log in."))["person"]
-    name_adjudicator(review_round, person, actor=request.user, at=timezone.now())
+    with transaction.atomic():
+        name_adjudicator(review_round, person, actor=request.user, at=timezone.now())
+        if "begin" in request.POST:
+            begin_adjudication(review_round, actor=request.user, at=timezone.now())
     return _("%(name)s adjudicates this round.") % {"name": person}
 
 
@@ -229,10 +233,17 @@ def round_new(request: AuthenticatedRequest) -> HttpResponse:
             ),
         )
         if review_round is not None:
+            if "open" in request.POST:
+                run_and_flash(request, lambda: _open(review_round, request.user))
             return redirect("round", review_round.slug)
     has_samples = SamplingPlan.objects.filter(archived_at__isnull=True).exists()
     context = {"form": form, "has_samples": has_samples, "is_new": True}
     return render(request, "annotation/rounds/design.html", context, status=422 if form.errors else 200)
+
+
+def _open(review_round: ReviewRound, actor: User) -> str:
+    open_round(review_round, actor=actor, at=timezone.now())
+    return str(OpenRound.done)
 
 
 @person_required

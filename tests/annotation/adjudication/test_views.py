@@ -71,11 +71,27 @@ def test_a_refused_act_says_why_on_the_page_of_the_round(
     assert "Choose a person who can log in." in page.content.decode()
 
 
+def test_an_adjudicator_is_named_and_begins_in_one_act(
+    coordinator: Client, cora: User, rita: User, remo: User, judy: User
+) -> None:
+    made = make_reviewed(cora, rita, remo)
+    sent = {"adjudicator-person": judy.pk, "begin": "yes"}
+    page = coordinator.post("/rounds/spring/adjudicators/add/", sent, follow=True)
+    assert "Adjudication begins once the independent reviews are complete" in page.content.decode()
+    assert list(adjudicators_of(made)) == []
+    coordinator.post("/rounds/spring/complete/", {"confirmed_open": N_OPEN})
+    assert "Add and begin adjudication" in coordinator.get("/rounds/spring/").content.decode()
+    coordinator.post("/rounds/spring/adjudicators/add/", sent)
+    made.refresh_from_db()
+    assert (made.state, list(adjudicators_of(made))) == ("adjudication", [judy])
+
+
 def test_an_adjudicator_goes_from_home_to_the_decision(
     hers: Client, adjudicated: ReviewRound, judy: User, noon: datetime
 ) -> None:
     home = hers.get("/")
     assert "2 questions wait for an adjudicator in “Spring”." in home.content.decode()
+    assert '<form method="post" action="/adjudication/spring/next/">' in home.content.decode()
     assert "2 questions are waiting; you have decided 0." in hers.get("/adjudication/spring/").content.decode()
     answer = hers.post("/adjudication/spring/next/")
     assignment = take_next(adjudicated, judy, at=noon)

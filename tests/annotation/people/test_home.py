@@ -180,7 +180,7 @@ def test_a_quarantined_image_is_an_open_task(
 ) -> None:
     ReviewRound.objects.update(state=RoundState.CLOSED)
     assert "No open tasks." in home(client, cora)
-    assert "You are up to date." in home(client, dina)
+    assert "Images that wait for your decision appear here." in home(client, dina)
     Image.objects.create(exam=Exam.objects.create(pseudonym="E"), state=ImageState.QUARANTINED)
     for person, address in ((cora, "/images/?state=quarantined"), (dina, "/quarantine/")):
         page = home(client, person)

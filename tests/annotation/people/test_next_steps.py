@@ -7,8 +7,8 @@ from datetime import datetime
 import pytest
 from django.test import Client
 
-from annotation.enums import AssignmentState, ImageState, QuestionState, RoundState
-from annotation.models import Exam, Image, Question, QuestionBank, ReviewRound, User
+from annotation.enums import AssignmentState, ImageState, JobState, QuestionState, RoundState
+from annotation.models import Exam, Image, Job, Question, QuestionBank, ReviewRound, Upload, User
 from annotation.outcomes.next_steps import BankCounts, RoundCounts, next_of_bank, next_of_images, next_of_round
 from annotation.people.open_work import NextStep, first_due
 from annotation.questionbank.listing import ImageCounts
@@ -58,6 +58,12 @@ IMAGE_STEPS: list[tuple[ImageCounts, bool, str, str]] = [
     (ImageCounts(n_available=3), False, "", ""),
     (ImageCounts(n_pending=3), False, "All 3 images that the questions name are missing.", "due"),
     (ImageCounts(n_pending=1), True, "The 1 image that the questions name is missing.", "due"),
+    (
+        ImageCounts(n_pending=2, n_available=1, upload="x"),
+        False,
+        "2 of 3 images are still to come: an upload is being read.",
+        "waits",
+    ),
     (ImageCounts(n_pending=1, n_available=2), False, "1 of 3 images are still missing.", "waits"),
     (ImageCounts(n_quarantined=51), False, f"No image can be seen yet. 51 images are in quarantine. {LEFT}", "waits"),
     (ImageCounts(n_quarantined=1, n_available=1), False, f"1 image is in quarantine. {LEFT}", "waits"),
@@ -94,7 +100,11 @@ BANK_STEPS: list[tuple[BankCounts, str, str]] = [
         "1 question stayed disputed: revise or withdraw it, or review it again.",
         "due",
     ),
-    (BankCounts(is_used=True, n_revised=1), "1 question was revised and not reviewed since.", "waits"),
+    (
+        BankCounts(is_used=True, n_revised=1),
+        "1 question was revised and not reviewed since: review it again, or export the bank.",
+        "waits",
+    ),
 ]
 
 
@@ -189,3 +199,18 @@ def test_a_round_in_which_all_reviews_are_in(
 def test_a_round_without_reviewers(client: Client, cora: User, bank: QuestionBank, noon: datetime) -> None:
     make_round(bank, "Spring", RoundState.DRAFT, noon)
     shows_everywhere(client, cora, "Nobody reviews its questions yet: choose reviewers", "/rounds/spring/")
+
+
+def test_images_whose_upload_is_being_read_are_not_missing(
+    client: Client, cora: User, bank: QuestionBank, noon: datetime
+) -> None:
+    add_question(bank, ImageState.PENDING)
+    job = Job.objects.create(kind="upload", state=JobState.QUEUED, created_at=noon)
+    sent = {"created_by": cora, "created_at": noon, "bank": bank, "job": job}
+    Upload.objects.create(purpose="questions", **sent)
+    shows_everywhere(client, cora, "The 1 image that the questions name is missing.", "/banks/chest/")
+    Upload.objects.create(purpose="images", **sent)
+    sentence = "1 of 1 images are still to come: an upload is being read."
+    shows_everywhere(client, cora, sentence, "/banks/chest/", "/images/?bank=chest")
+    Job.objects.update(state=JobState.FAILED)
+    shows_everywhere(client, cora, "The 1 image that the questions name is missing.", "/banks/chest/")

@@ -445,6 +445,18 @@ def test_a_round_is_copied_with_its_design(
     assert (wrong.status_code, list(wrong.context["form"].errors)) == (422, ["shared_answers"])
 
 
+def test_a_round_is_made_and_opened_in_one_act(client: Client, cora: User, rita: User) -> None:
+    client.force_login(cora)
+    sample = make_sample(4).slug
+    sent = {"sample": sample, "per_question": 1, "steps": "full", "seed": 1, "open": "yes"}
+    page = client.post("/rounds/new/", {**sent, "name": "Spring", "reviewers": [rita.pk]}, follow=True)
+    assert "The round is open: its reviewers see their questions now." in page.content.decode()
+    page = client.post("/rounds/new/", {**sent, "name": "Autumn"}, follow=True)
+    assert "Nobody reviews" in page.content.decode()
+    states = dict(ReviewRound.objects.values_list("name", "state"))
+    assert (states["Spring"], states["Autumn"]) == (RoundState.OPEN, RoundState.DRAFT)
+
+
 @pytest.mark.logs("form.stored")
 def test_a_form_is_made_on_its_page(client: Client, cora: User) -> None:
     client.force_login(cora)

@@ -12,8 +12,9 @@ from annotation.bin.deleting import archive
 from annotation.enums import RoundState
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, User
 from annotation.review.rounds import create_round
-from annotation.review.samples import draw_sample
+from annotation.review.samples import draw_sample, usual_per_thousand
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
+from tests.pages import markup
 
 pytestmark = pytest.mark.postgres
 
@@ -74,6 +75,25 @@ def test_what_was_seen_is_stored(coordinator: Client, bank: QuestionBank, cora: 
     assert (plan.name, plan.seed, plan.created_by) == ("Mine", 5, cora)
     assert list(plan.questions.values_list("revision_id", flat=True)) == found.revision_ids
     assert coordinator.get("/samples/mine/").status_code == 200
+
+
+def test_a_sample_is_stored_on_the_way_to_its_round(coordinator: Client, bank: QuestionBank) -> None:
+    found = coordinator.get("/samples/new/", ASK).context["found"]
+    sent = {**ASK, "name": "Mine", "frame_sha256": found.frame_sha256, "round": "yes"}
+    assert coordinator.post("/samples/new/", sent).headers["Location"] == "/rounds/new/?sample=mine"
+
+
+@pytest.mark.parametrize(("n", "proposed"), [(1, 1000), (50, 1000), (60, 834), (500, 100), (100_000, 100)])
+def test_a_small_bank_is_not_sampled_down_to_nothing(n: int, proposed: int) -> None:
+    assert usual_per_thousand(n) == proposed
+
+
+def test_the_page_brings_a_first_draw_by_itself(coordinator: Client, bank: QuestionBank) -> None:
+    page = coordinator.get("/samples/new/?bank=bank")
+    assert page.context["form"]["per_thousand"].value() == 834
+    assert 'hx-trigger="load"' in markup(page)
+    drawn = coordinator.get("/samples/new/", ASK, headers={"HX-Request": "true"})
+    assert 'hx-trigger="load"' not in markup(drawn)
 
 
 @pytest.mark.parametrize(

@@ -175,18 +175,16 @@ def begin(page: Page, name: str) -> None:
     page.goto("/rounds/spring/")
     page.get_by_role("button", name="End the independent reviews").click()
     expect(page.get_by_text("blind answers differ; verdict “revise”; flag “key wrong")).to_be_visible()
-    expect(page.get_by_role("button", name="Begin adjudication")).to_be_disabled()
+    expect(page.get_by_role("button", name="Begin adjudication", exact=True)).to_be_disabled()
     page.get_by_label("Adjudicator").select_option(label=f"{name} ({name.lower()}@example.org)")
-    page.get_by_role("button", name="Add", exact=True).click()
-    page.get_by_role("button", name="Begin adjudication").click()
-    expect(page.get_by_text("Adjudication has begun")).to_be_visible()
+    page.get_by_role("button", name="Add and begin adjudication").click()
+    expect(page.get_by_text(f"{name} adjudicates this round.")).to_be_visible()
 
 
 def judge(page: Page) -> None:
     """The own answer and judgement by keyboard, in the form of the reviewers; nothing of the others shows before."""
     page.goto("/")
-    page.get_by_role("link", name="Adjudicate").click()
-    page.get_by_role("button", name="Next question").click()
+    page.get_by_role("button", name="Adjudicate").click()
     case_is_there(page)
     assert "REMO-WORDS" not in page.content()
     answer(page, "2", "e")
