@@ -8,7 +8,7 @@ And who is one patient: exams with one pseudonym of a patient and, where it is n
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -270,6 +270,14 @@ class Patients(Struct, frozen=True):
 
     def is_known(self, patient: str, exam: str) -> bool:
         return bool(patient) or _own_name(patient, exam) in self.linked
+
+    def clusters(self, exams: Sequence[tuple[str, str]]) -> tuple[list[int], str]:
+        """Of questions by patient and exam: the number of each one's patient, in the order met; and what is counted."""
+        numbers = dict[str, int]()
+        cluster = [numbers.setdefault(self.name(*one), len(numbers)) for one in exams]
+        known = {self.is_known(*one) for one in exams}
+        level = "patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam"
+        return cluster, level
 
 
 def patients_of(bank_id: int) -> Patients:

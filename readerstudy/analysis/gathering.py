@@ -58,7 +58,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
     rows = [(pk, Came(one.name, max(frozen_at, at))) for one, (pk, at) in zip(raters, came, strict=True)]
     seen, seen_runs = seen_elsewhere(study, dict(rows[: len(readers)]), dict(rows[len(readers) :]))
     cases = cases_of(study, min((one.at for one in seen), default=None))
-    sheet = AnswerSheet.empty(len(readers) + len(runs), len(cases.rows))
+    sheet = AnswerSheet(len(readers) + len(runs), len(cases.rows))
     row_of = {enrolment.pk: row for row, enrolment in enumerate(readers)}
     assign(sheet, study, readers, cases)
     in_part = [one.enrolment.pk for one in came_in if one.is_in_part]

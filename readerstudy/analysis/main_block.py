@@ -76,7 +76,7 @@ def cases_of(study: ReaderStudy, seen_at: datetime | None = None) -> Cases:
     rows = [_Case._make(row) for row in found.iterator(chunk_size=5000)]  # no models: there may be 41,007
     revisions = study.cases.filter(block=Block.MAIN).values("revision")
     keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
-    patients, clusters = patients_shown(study), dict[str, int]()
+    cluster, level = patients_shown(study).clusters([(case.patient, case.exam) for case in rows])
     questions = Questions(
         number=array_of((case.number for case in rows), np.int32),
         question=array_of((case.question for case in rows), np.int32),
@@ -85,15 +85,10 @@ def cases_of(study: ReaderStudy, seen_at: datetime | None = None) -> Cases:
         task=array_of((TASKS.index(case.task) for case in rows), np.int8),
         category=tuple(case.category for case in rows),
         difficulty=tuple(case.difficulty for case in rows),
-        cluster=array_of(
-            (clusters.setdefault(patients.name(case.patient, case.exam), len(clusters)) for case in rows),
-            np.int32,
-        ),
+        cluster=array_of(cluster, np.int32),
         voided=array_of((case.voided(seen_at) for case in rows), np.int8),
     )
     excluded = [_excluded_case(case, voided) for case in rows if (voided := case.voided(seen_at))]
-    known = {patients.is_known(case.patient, case.exam) for case in rows}
-    level = "patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam"
     return Cases(rows, {case.pk: column for column, case in enumerate(rows)}, questions, excluded, level)
 
 
@@ -133,38 +128,22 @@ ENDED = (State.UNCONFIRMED, State.TIMED_OUT, State.LATE)  # at a limit
 DISTURBING = frozenset({TimeFlag.QUIET, TimeFlag.BLURRED})
 
 
-@dataclass
 class AnswerSheet:
     """What is filled in row by row; of shape (raters, questions)."""
 
-    state: NDArray[np.int8]
-    option: NDArray[np.int8]
-    position: NDArray[np.int32]
-    confidence: NDArray[np.int8]
-    slip: NDArray[np.int8]
-    guess: NDArray[np.int8]
-    active_ms: NDArray[np.float64]
-    censored: NDArray[np.bool_]
-    disturbed: NDArray[np.bool_]
-    doubted: NDArray[np.bool_]
-    model_confidence: NDArray[np.float64]
-
-    @classmethod
-    def empty(cls, n_raters: int, n_questions: int) -> AnswerSheet:
+    def __init__(self, n_raters: int, n_questions: int) -> None:
         shape = (n_raters, n_questions)
-        return cls(
-            state=np.full(shape, State.NOT_ASSIGNED, dtype=np.int8),
-            option=np.full(shape, -1, dtype=np.int8),
-            position=np.zeros(shape, dtype=np.int32),
-            confidence=np.zeros(shape, dtype=np.int8),
-            slip=np.full(shape, -1, dtype=np.int8),
-            guess=np.full(shape, -1, dtype=np.int8),
-            active_ms=np.full(shape, np.nan),
-            censored=np.zeros(shape, dtype=np.bool_),
-            disturbed=np.zeros(shape, dtype=np.bool_),
-            doubted=np.zeros(shape, dtype=np.bool_),
-            model_confidence=np.full(shape, np.nan),
-        )
+        self.state = np.full(shape, State.NOT_ASSIGNED, dtype=np.int8)
+        self.option = np.full(shape, -1, dtype=np.int8)
+        self.position = np.zeros(shape, dtype=np.int32)
+        self.confidence = np.zeros(shape, dtype=np.int8)
+        self.slip = np.full(shape, -1, dtype=np.int8)
+        self.guess = np.full(shape, -1, dtype=np.int8)
+        self.active_ms = np.full(shape, np.nan, dtype=np.float64)
+        self.censored = np.zeros(shape, dtype=np.bool_)
+        self.disturbed = np.zeros(shape, dtype=np.bool_)
+        self.doubted = np.zeros(shape, dtype=np.bool_)
+        self.model_confidence = np.full(shape, np.nan, dtype=np.float64)
 
 
 def assign(sheet: AnswerSheet, study: ReaderStudy, readers: list[Enrolment], cases: Cases) -> None:

@@ -128,15 +128,13 @@ def keyed_questions(
     """``rows``: the revision first, the pseudonyms of exam and patient last. Those without a key are left out."""
     keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
     kept = [row for row in rows if row[0] in keys]
-    clusters: dict[str, int] = {}
-    cluster = [clusters.setdefault(patients.name(patient, exam), len(clusters)) for *_about, exam, patient in kept]
-    known = {patients.is_known(patient, exam) for *_about, exam, patient in kept}
+    cluster, level = patients.clusters([(patient, exam) for *_about, exam, patient in kept])
     return KeyedQuestions(
         rows=kept,
         column_of={row[0]: column for column, row in enumerate(kept)},
         key=np.array([LETTERS.index(keys[row[0]]) for row in kept], dtype=np.int8),
         cluster=np.array(cluster, dtype=np.int32),
-        cluster_level="patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam",
+        cluster_level=level,
         n_without_key=len(rows) - len(kept),
     )
 

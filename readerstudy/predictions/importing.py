@@ -29,6 +29,7 @@ from annotation.questionbank.priors import keys_of_questions
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import IMPORTED, check_is_no_benchmark, check_may_store, enter_model, lock_entry
+from readerstudy.predictions.kernels.foreign_logs import opened
 from readerstudy.predictions.kernels.records import (
     Answer,
     KeptRecords,
@@ -39,7 +40,7 @@ from readerstudy.predictions.kernels.records import (
     Record,
     match,
 )
-from readerstudy.predictions.kernels.streamed_predictions import opened, read_predictions
+from readerstudy.predictions.kernels.streamed_predictions import read_predictions
 from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
 from readerstudy.study.permissions import lock_study
 

@@ -38,13 +38,13 @@ def inspect_samples(content: Content) -> Iterator[Any] | None:
 
     Raises UnreadableLog where it is one that cannot be read.
     """
-    with _opened(content) as file:
+    with opened(content) as file:
         head = file.read(4096)
     if head.startswith(b"PK\x03\x04"):
         return _unpacked(content) if _is_packed_log(content) else None
     if not _log.match(head):
         return None
-    with _opened(content) as file:
+    with opened(content) as file:
         try:
             samples = msgspec.json.decode(file.read()).get("samples")
         except (msgspec.DecodeError, AttributeError) as error:
@@ -52,20 +52,20 @@ def inspect_samples(content: Content) -> Iterator[Any] | None:
     return iter(samples if isinstance(samples, list) else ())
 
 
-def _opened(content: Content) -> io.BytesIO | io.BufferedReader:
+def opened(content: Content) -> io.BytesIO | io.BufferedReader:
     return content.open("rb") if isinstance(content, Path) else io.BytesIO(content)
 
 
 def _is_packed_log(content: Content) -> bool:
     try:
-        with _opened(content) as file, zipfile.ZipFile(file) as log:
+        with opened(content) as file, zipfile.ZipFile(file) as log:
             return any(_sample.fullmatch(name) for name in log.namelist())
     except zipfile.BadZipFile:
         return False
 
 
 def _unpacked(content: Content) -> Iterator[Any]:
-    with _opened(content) as file, zipfile.ZipFile(file) as log:
+    with opened(content) as file, zipfile.ZipFile(file) as log:
         samples = sorted(
             (one for one in log.infolist() if _sample.fullmatch(one.filename)), key=lambda one: one.filename
         )

@@ -20,7 +20,7 @@ from annotation.files.kernels.strictjson import (
     numbered_lines,
 )
 from readerstudy.enums import PredictionForm
-from readerstudy.predictions.kernels.foreign_logs import UnreadableLog, as_record, inspect_samples
+from readerstudy.predictions.kernels.foreign_logs import UnreadableLog, as_record, inspect_samples, opened
 from readerstudy.predictions.kernels.records import (
     FORMS,
     PLACES,
@@ -45,10 +45,6 @@ MOST_ROWS = 1_000_000
 NAMED_WITHIN = 1 << 16  # bytes of a file, in which its first record names its model
 LINES, ZIP = "lines", b"PK\x03\x04"
 MODEL_FIELDS, LONGEST_MODEL = ("model", "model_name"), 200
-
-
-def opened(content: bytes | Path) -> io.BytesIO | io.BufferedReader:
-    return content.open("rb") if isinstance(content, Path) else io.BytesIO(content)
 
 
 def read_predictions(

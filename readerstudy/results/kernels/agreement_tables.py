@@ -273,10 +273,6 @@ class Disagreement(Struct, frozen=True):
     first: str
     second: str
 
-    @property
-    def is_right(self) -> tuple[bool, bool]:
-        return self.first == self.key, self.second == self.key
-
 
 def disagreements(result: StoredAnalysis, panel: str, first: str, second: str, agree: Agree) -> list[Disagreement]:
     """The counted cases of the panel on which the two differ, in the order of their numbers.

@@ -43,11 +43,7 @@ def difference_figure(result: StoredAnalysis, width: Width) -> Figure:
         axes.axhline(len(planned) - 0.5, color=QUIET, linewidth=0.6)
     for place, one in enumerate(rows):
         _draw(axes, place, one.planned.value, LOOKS[0])
-    axes.axvline(0, color=INK, linewidth=0.8)
-    if rows and rows[0].row["margin"]:
-        axes.axvline(-100 * rows[0].row["margin"], color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)))
-    between = "\n" if width == Width.ONE else " "  # in one line it would leave the column
-    axes.set_xlabel(f"Accuracy minus readers’ mean,{between}percentage points")
+    _difference_axis(axes, rows, width)
     _write_numbers(axes, rows, with_interval=width == Width.TWO)
     if is_made_after_readings(result):
         axes.set_title(MADE_AFTER, loc="left", fontsize=7)
@@ -74,7 +70,7 @@ def _write_numbers(axes: Axes, rows: Sequence[Planned], *, with_interval: bool) 
 def inferences_figure(result: StoredAnalysis, width: Width) -> Figure:
     """Differences of accuracy in percentage points with 95 % limits: three inferences, and each reader alone."""
     planned, late = planned_rows(result), post_hoc_table(result)
-    rows = [*planned, *([one for one, _model in late.rows] if late else [])]
+    rows = [*planned, *(late.planned if late else [])]
     n_readers = max((len(one.by_reader) for one in rows), default=0)
     height = FIRST_READER + NEXT_READER * (n_readers if n_readers <= MOST_INTERVALS else 1) + GAP
     figure = new_figure(width, HEAD_AND_FOOT[width] + height * max(len(rows), 1))
@@ -87,20 +83,25 @@ def inferences_figure(result: StoredAnalysis, width: Width) -> Figure:
     for place, one in enumerate(rows):
         for y, value, look in _drawn(one):
             _draw(axes, place + y / height, value, look)
-    axes.axvline(0, color=INK, linewidth=0.8)
-    margin = rows[0].row["margin"] if rows else None
-    if margin:
-        axes.axvline(-100 * margin, color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)))
-    between = "\n" if width == Width.ONE else " "  # in one line it would leave the column
-    axes.set_xlabel(f"Accuracy minus readers’ mean,{between}percentage points")
     labels = _legend(rows, int(SIGNS_OF_LABEL * figure.get_figwidth()), _of_plan(result, planned))
-    if margin:
+    if margin := _difference_axis(axes, rows, width):
         label = f"non-inferiority margin, {100 * margin:g} points"
         labels.append(Line2D([], [], color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)), label=label))
     head: dict[str, Any] = {"title": MADE_AFTER, "alignment": "left"} if is_made_after_readings(result) else {}
     figure.legend(handles=labels, loc="outside upper left", frameon=False, borderpad=0, **head)
     mark(figure, result, left_out)
     return figure
+
+
+def _difference_axis(axes: Axes, rows: Sequence[Planned], width: Width) -> float | None:
+    """No difference, and the margin of the plan, which is given back."""
+    axes.axvline(0, color=INK, linewidth=0.8)
+    margin = rows[0].row["margin"] if rows else None
+    if margin:
+        axes.axvline(-100 * margin, color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)))
+    between = "\n" if width == Width.ONE else " "  # in one line it would leave the column
+    axes.set_xlabel(f"Accuracy minus readers’ mean,{between}percentage points")
+    return margin
 
 
 def _drawn(one: Planned) -> Iterator[tuple[float, Value, dict[str, Any]]]:

@@ -12,12 +12,11 @@ from msgspec import Struct
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import share
 from readerstudy.analysis.kernels.result import ALL_TASKS, LETTERS, READER, CaseColumns, StoredAnalysis
+from readerstudy.results.kernels.agreement_tables import FAILED, NOT_COUNTED
 from readerstudy.results.kernels.stored import BreakdownTable, kinds_of, order_of
 
 if TYPE_CHECKING:
     from annotation.statistics.kernels.items import ItemStatistics
-
-NOT_COUNTED = " ."
 
 
 class Which(StrEnum):
@@ -47,7 +46,6 @@ class Item(Struct, frozen=True):
     n_right: int
     n_counted: int
     answers: list[ItemAnswer]  # in the order of the analysis
-    is_missed_by_readers: bool
     behaviour: ItemStatistics
 
     @property
@@ -58,10 +56,6 @@ class Item(Struct, frozen=True):
     @property
     def beaten_by(self) -> str:
         return ", ".join(LETTERS[option] for option in self.behaviour.beaten_by)
-
-    @property
-    def is_missed(self) -> bool:
-        return bool(self.n_counted) and self.n_right == 0
 
 
 SORTED_BY: dict[str, Callable[[CaseColumns, int], Any]] = {  # None comes last
@@ -90,7 +84,7 @@ def items_table(
 class _Items(Sequence[Item]):
     def __init__(self, result: StoredAnalysis, places: list[int]) -> None:
         self._result, self._places = result, places
-        self._names, self._readers = order_of(result), _readers(result)
+        self._names = order_of(result)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -118,7 +112,6 @@ class _Items(Sequence[Item]):
             n_right=items["n_right"][place],
             n_counted=items["n_counted"][place],
             answers=[ItemAnswer(sign.strip() or "–", sign != key and sign not in NOT_COUNTED) for sign in signs],
-            is_missed_by_readers=_is_missed_by_readers(items, self._readers, place),
             behaviour=_behaviour(items, self._names, place),
         )
 
@@ -128,8 +121,6 @@ def accuracy_by(result: StoredAnalysis, group_of: Mapping[str, str], groups: Seq
 
     Groups without a scored case are left out, as are cases in none.
     """
-    from readerstudy.results.kernels.agreement_tables import FAILED
-
     items, failed = result["items"], result["settings"]["failed_in_accuracy"]
     left_out = NOT_COUNTED + (FAILED if failed == "exclude" else "")
     places: dict[str, list[int]] = {group: [] for group in groups}
@@ -152,15 +143,11 @@ def _share_right(items: CaseColumns, place: int) -> float | None:
     return items["n_right"][place] / n if n else None
 
 
-def _readers(result: StoredAnalysis) -> list[str]:
-    kinds = kinds_of(result)
-    return [name for name in order_of(result) if kinds[name] == READER]
-
-
 def _wanted(result: StoredAnalysis, which: Which) -> Callable[[int], bool]:
     from annotation.statistics.kernels.items import beaten_by  # loads numpy: not at every start
 
-    items, readers = result["items"], _readers(result)
+    items, kinds = result["items"], kinds_of(result)
+    readers = [name for name in order_of(result) if kinds[name] == READER]
     n_right, n_counted = items["n_right"], items["n_counted"]
     if which == Which.MISSED:
         return lambda place: n_counted[place] > 0 and n_right[place] == 0

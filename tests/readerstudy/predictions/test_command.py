@@ -24,10 +24,14 @@ pytestmark = pytest.mark.django_db
 CaseTrace = dict[str, Any]
 
 
-def told(*arguments: str) -> CaseTrace:
+def said(*arguments: str) -> str:
     out = io.StringIO()
-    call_command("import_predictions", *arguments, "--json", stdout=out)
-    found: CaseTrace = json.loads(out.getvalue())
+    call_command("import_predictions", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def told(*arguments: str) -> CaseTrace:
+    found: CaseTrace = json.loads(said(*arguments, "--json"))
     return found
 
 
@@ -49,9 +53,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_it_says_what_it_did(file: Path) -> None:
     keyed_bank(3)
-    out = io.StringIO()
-    call_command("import_predictions", str(file), "--model", "M", "--version", "2", "--bank", "bank", stdout=out)
-    shown = " ".join(out.getvalue().split())
+    shown = " ".join(said(str(file), "--model", "M", "--version", "2", "--bank", "bank").split())
     assert (
         "M 2 on Bank: read 3 questions matched 2 of these without an option 1 missing 1 repeated 0 unknown 1 stored 2"
         in shown
@@ -59,9 +61,7 @@ def test_it_says_what_it_did(file: Path) -> None:
     assert "missing: Q3" in shown
     assert "unknown: Q7" in shown
     assert "Q2: 'I cannot tell.'" in shown
-    out = io.StringIO()
-    call_command("import_predictions", str(file), "--model", "M", "--bank", "Bank", stdout=out)
-    assert "stored already as run 1" in out.getvalue()
+    assert "stored already as run 1" in said(str(file), "--model", "M", "--bank", "Bank")
 
 
 def test_it_says_which_letters_were_translated_and_which_answers_name_two(tmp_path: Path) -> None:
@@ -71,10 +71,9 @@ def test_it_says_which_letters_were_translated_and_which_answers_name_two(tmp_pa
     records = {"1": moved, "2": {"model_prediction": "It is option A or option B"}}
     path = tmp_path / "answers.json"
     path.write_text(json.dumps(records))
-    out = io.StringIO()
-    call_command("import_predictions", str(path), "--model", "M", "--bank", "bank", stdout=out)
-    assert "1 record lists its options in another order; its letter was translated." in out.getvalue()
-    assert "1 answer names two options: none was taken." in out.getvalue()
+    shown = said(str(path), "--model", "M", "--bank", "bank")
+    assert "1 record lists its options in another order; its letter was translated." in shown
+    assert "1 answer names two options: none was taken." in shown
 
 
 def test_a_dry_run_on_a_study(file: Path) -> None:

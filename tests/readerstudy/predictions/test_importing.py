@@ -15,7 +15,7 @@ from readerstudy.enums import EntryState, PredictionState, StudyState
 from readerstudy.model_runs.publishing import changed_letters, read_again
 from readerstudy.models import ModelEntry, Prediction, PredictionRun
 from readerstudy.predictions import importing
-from readerstudy.predictions.kernels.records import PredictionsRefused
+from readerstudy.predictions.kernels.records import PredictionProblem, PredictionsRefused
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, OPTIONS
 from tests.readerstudy.predictions.made import (
@@ -38,11 +38,16 @@ def bank() -> Target:
     return Target(keyed_bank(3))
 
 
+def problem_in(target: Target, content: bytes, entry: ModelEntry | None = None) -> PredictionProblem:
+    """The first one of a file, of which nothing is stored then."""
+    result = import_file(entry or entry_named(), target, content)
+    assert not PredictionRun.objects.exists(), "a file with a problem may leave nothing behind"
+    return result.problems[0]
+
+
 def test_a_file_whose_letters_take_too_long_is_refused_whole(bank: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "MOST_SECONDS", -1)
-    result = import_file(entry_named(), bank, lines({"id": "Q1", "pred_answer": "B"}))
-    assert "Send the final answers without reasoning" in result.problems[0].message
-    assert not PredictionRun.objects.exists(), "a file over its budget may leave nothing behind"
+    assert "Send the final answers without reasoning" in problem_in(bank, answers(Q1="B")).message
 
 
 def test_a_run_is_stored_with_everything_that_the_file_says(bank: Target) -> None:
@@ -94,9 +99,7 @@ def test_of_different_answers_one_counts_when_the_importer_says_which(
     bank: Target, duplicates: str, option: str
 ) -> None:
     content = lines({"id": "Q1", "pred_answer": "B"}, {"id": "Q1", "pred_answer": "A"})
-    refused = import_file(entry_named(), bank, content)
-    assert refused.problems[0][:2] == (2, "Q1")
-    assert not PredictionRun.objects.exists()
+    assert problem_in(bank, content)[:2] == (2, "Q1")
     result = import_file(ModelEntry.objects.get(), bank, content, duplicates=duplicates)
     assert (options_of(result), result.matching.duplicate, result.stored) == ({"Q1": option}, ["Q1"], 1)
 
@@ -140,10 +143,9 @@ def test_options_in_another_order_are_translated_wherever_a_record_holds_them(
 def test_a_record_with_options_of_another_question_is_refused_by_name(bank: Target) -> None:
     reworded = ["A. Yes", "B. No", "C. Perhaps", "D. Never"]
     content = lines({"id": "Q1", "pred_answer": "A"}, {"id": "Q3", "pred_answer": "A", "options": reworded})
-    result = import_file(entry_named(), bank, content)
-    assert [(one.row, one.id) for one in result.problems] == [(2, "Q3")]
-    assert OPTIONS[0] in result.problems[0].message
-    assert not PredictionRun.objects.exists()
+    problem = problem_in(bank, content)
+    assert (problem.row, problem.id) == (2, "Q3")
+    assert OPTIONS[0] in problem.message
 
 
 def test_options_that_differ_by_case_alone_keep_their_letters(bank: Target) -> None:
@@ -196,23 +198,12 @@ def test_a_study_takes_its_main_block_in_the_wording_that_it_froze() -> None:
     assert Prediction.objects.get().revision == first
 
 
-REFUSED: dict[str, dict[str, Any]] = {
-    "draft": {"state": StudyState.DRAFT},
-    "archived": {"archived_at": NOON},
-}
-
-
-@pytest.mark.parametrize("why", REFUSED)
-def test_a_study_that_takes_no_predictions(why: str) -> None:
-    study = make_study("Trial", n_cases=1, **REFUSED[why])
-    result = import_file(entry_named(), Target.of_study(study), answers(**{"1": "A"}))
-    assert why in result.problems[0].message
-    assert not PredictionRun.objects.exists()
-
-
-def test_a_withdrawn_model_takes_no_predictions(bank: Target) -> None:
-    entry = entry_named(state=EntryState.WITHDRAWN)
-    assert "withdrawn" in import_file(entry, bank, answers(Q1="A")).problems[0].message
+def test_who_takes_no_predictions(bank: Target) -> None:
+    kept: dict[str, dict[str, Any]] = {"draft": {"state": StudyState.DRAFT}, "archived": {"archived_at": NOON}}
+    for why, fields in kept.items():
+        study = make_study(why, n_cases=1, **fields)
+        assert why in problem_in(Target.of_study(study), answers(**{"1": "A"}), entry_named(why)).message
+    assert "withdrawn" in problem_in(bank, answers(Q1="A"), entry_named(state=EntryState.WITHDRAWN)).message
 
 
 def test_a_file_about_something_else_is_refused(bank: Target) -> None:
@@ -244,20 +235,16 @@ def test_a_confidence_that_is_no_chance_is_refused_with_its_row(bank: Target, sa
     content = lines(
         {"id": "Q1", "pred_answer": "B", "confidence": 80}, {"id": "Q2", "pred_answer": "B", "confidence": said}
     )
-    result = import_file(entry_named(), bank, content)
-    [problem] = result.problems
+    problem = problem_in(bank, content)
     assert (problem.row, problem.id) == (2, "Q2")
     assert "a number from 0 to 100, or nothing" in problem.message
-    assert not PredictionRun.objects.exists()
 
 
 def test_shares_are_refused_and_never_taken_for_percent(bank: Target) -> None:
     content = b"id,prediction,confidence\nQ1,B,\nQ2,A,0.85\nQ3,A,1\n"
-    result = import_file(entry_named(), bank, content)
-    [problem] = result.problems
+    problem = problem_in(bank, content)
     assert (problem.row, problem.id) == (3, "Q2")
     assert "write 85 for 0.85" in problem.message
-    assert not PredictionRun.objects.exists()
     assert not import_file(entry_named("Other"), bank, content.replace(b"Q3,A,1", b"Q3,A,100")).is_refused
 
 
@@ -265,8 +252,8 @@ def test_two_chances_of_one_answer_are_two_answers(bank: Target) -> None:
     content = lines(
         {"id": "Q1", "pred_answer": "B", "confidence": 80}, {"id": "Q1", "pred_answer": "B", "confidence": 60}
     )
-    [problem] = import_file(entry_named(), bank, content).problems
-    assert "Row 1 answers this question with B, confidence 80, this row with B, confidence 60." in problem.message
+    told = "Row 1 answers this question with B, confidence 80, this row with B, confidence 60."
+    assert told in problem_in(bank, content).message
 
 
 # --- a run by the rule before ---------------------------------------------------------------------
