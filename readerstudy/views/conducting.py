@@ -50,7 +50,7 @@ def study_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         if copied is not None:
             messages.success(request, _("This is the copy: a draft that can be changed."))
             return redirect("study", copied.slug)
-    status = 422 if form.errors else 409
+    status = 422 if form.errors else 200
     return render(request, "readerstudy/design/copy.html", {"study": study, "form": form}, status=status)
 
 

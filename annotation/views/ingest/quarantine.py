@@ -366,7 +366,7 @@ def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: 
         "form": form,
     }
     template = "annotation/images/quarantine_decide.html"
-    return render(request, template, context, status=422 if form.errors else 409)
+    return render(request, template, context, status=422 if form.errors else 200)
 
 
 def _flash(request: AuthenticatedRequest, word: str, outcome: acts.Decided) -> None:

@@ -30,7 +30,7 @@ def confirm(
     request: AuthenticatedRequest, confirmation: Confirmation, template: str = "annotation/confirm.html", **more: Any
 ) -> HttpResponse:
     """Ask. ``more``: what the template needs beside the question."""
-    return render(request, template, {"question": confirmation, "address": request.path, **more}, status=409)
+    return render(request, template, {"question": confirmation, "address": request.path, **more})
 
 
 def is_valid_or_flash(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "") -> bool:

@@ -21,7 +21,7 @@ def test_404_says_what_to_do(client: Client, db: None) -> None:
 
 def test_403_names_the_role_that_is_missing(client: Client, rita: User) -> None:
     client.force_login(rita)
-    response = client.get("/people/")
+    response = client.get("/site/settings/")
     assert response.status_code == 403
     assert "This page is for people with the role: administrator." in response.content.decode()
 

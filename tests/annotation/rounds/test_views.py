@@ -216,14 +216,14 @@ def test_all_open_questions_of_a_reviewer_go_at_once(
     assert f"Reassign all {n_open} open" in page
     asked = coordinator.post(address, {"all": "yes", "to-person": mia.pk})
     said = asked.content.decode()
-    assert asked.status_code == 409
+    assert asked.status_code == 200
     assert f"{len(going)} of {n_open} open questions of Rita go to Mia" in said
     assert "1 of them was opened by Rita" in said
     assert "since they cannot go to Mia. Mia has it, or had it, in this round." in said
     assert len(theirs(mia)) == len(has)  # nothing went yet
     for wrong in (str(len(going) + 1), "x", "²"):
         again = coordinator.post(address, {"all": "yes", "to-person": mia.pk, "confirmed_all": wrong})
-        assert again.status_code == 409
+        assert again.status_code == 200
     coordinator.post(address, {"all": "yes", "to-person": mia.pk, "confirmed_all": str(len(going))})
     given = [one for one in theirs(mia) if one.revision_id in {one.revision_id for one in going}]
     assert len(given) == len(going)
@@ -257,7 +257,7 @@ def test_only_reviewers_can_be_chosen(coordinator: Client, opened: ReviewRound, 
 def test_closing_says_how_many_are_open_and_asks(coordinator: Client, opened: ReviewRound) -> None:
     for wrong in ({}, {"confirmed_open": "22"}, {"confirmed_open": "²"}, {"confirmed_open": "-1"}):
         answer = coordinator.post("/rounds/round/close/", wrong)
-        assert answer.status_code == 409
+        assert answer.status_code == 200
         assert "23 assigned questions are not reviewed yet" in answer.content.decode()
     coordinator.post("/rounds/round/close/", {"confirmed_open": "23"})
     opened.refresh_from_db()

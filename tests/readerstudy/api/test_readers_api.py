@@ -141,7 +141,7 @@ def test_the_first_look_is_never_a_get(script: Program, table: StudyTable) -> No
 
 def test_tables_that_are_not_there(script: Program) -> None:
     over()
-    for address in ("tables/people/csv/", "tables/orders/xlsx/"):
+    for address in ("tables/people/csv/", "tables/orders/docx/"):
         problem_of(script.get(f"studies/trial/{address}"), 404, "not_found")
     problem_of(script.get("studies/trial/tables/orders/csv/?all"), 400, "unknown_parameter")
 
