@@ -126,7 +126,7 @@ class Line(Struct, frozen=True):
     @property
     def aside(self) -> str:
         """What the line does not say; empty where there is nothing to add."""
-        return aside_of(self.inference)
+        return "says nothing about other readers" if self.inference == FIXED else ""
 
 
 def means_of_runs(result: StoredAnalysis) -> str:
@@ -223,10 +223,6 @@ def these_readers(n_readers: int) -> str:
     """ "these three readers"."""
     number = NUMBERS[n_readers - 1] if 0 < n_readers <= len(NUMBERS) else str(n_readers)
     return "this one reader" if n_readers == 1 else f"these {number} readers"
-
-
-def aside_of(inference: str) -> str:
-    return "says nothing about other readers" if inference == FIXED else ""
 
 
 def unit_words(unit: str) -> str:

@@ -12,7 +12,7 @@ from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import FEWEST_TRIALS
 from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue
-from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, StoredAnalysis
+from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, READER, StoredAnalysis
 from readerstudy.results.kernels.inferences import (
     CAUTIONS,
     WHY_NARROWER,
@@ -197,7 +197,6 @@ LEGENDS: dict[str, tuple[str, Notes]] = {
 
 # --- How readers and models look in every figure of a study ---------------------------------------
 READER_COLOUR, MODEL_COLOUR = BLUE, ORANGE
-READER_MARK, MODEL_MARK = "o", "D"
 
 
 def marks_of(result: StoredAnalysis, names: Sequence[str]) -> list[str]:
@@ -213,12 +212,8 @@ def mark(figure: Figure, result: StoredAnalysis, left_out: str = "") -> None:
     mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
 
 
-def is_reader(kind: str) -> bool:
-    return kind == "reader"
-
-
 def mark_of(kind: str) -> dict[str, Any]:
     """Marker and colour of a rater: readers filled circles, models open diamonds."""
-    if is_reader(kind):
-        return {"marker": READER_MARK, "color": READER_COLOUR, "markerfacecolor": READER_COLOUR}
-    return {"marker": MODEL_MARK, "color": MODEL_COLOUR, "markerfacecolor": "white"}
+    if kind == READER:
+        return {"marker": "o", "color": READER_COLOUR, "markerfacecolor": READER_COLOUR}
+    return {"marker": "D", "color": MODEL_COLOUR, "markerfacecolor": "white"}
