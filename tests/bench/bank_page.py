@@ -36,7 +36,7 @@ ASKED = {
     "state as imported": "state=imported",
     "finding, any": "finding=any",
     "finding, few": "finding=negative_stem",
-    "finding, many": "finding=absolute_term",
+    "finding, many": "finding=absolute_terms",
     "valid": "validity=pass",
     "not valid": "validity=fail",
     "not examined": "validity=not_examined",
@@ -49,7 +49,7 @@ ASKED = {
     "subcategory": "category=Category+07&subcategory=Part+2",
     "task and category": "task=negation&category=Category+07",
     "state and category": "state=accepted&category=Category+07",
-    "finding and difficulty": "finding=absolute_term&difficulty=easy",
+    "finding and difficulty": "finding=absolute_terms&difficulty=easy",
     "five at once": "task=presence&difficulty=easy&state=accepted&finding=any&q=effusion",
 }
 SORTS = ("", "-number", "task", "-task", "category", "-category", "difficulty", "-difficulty", "state", "-state")
@@ -248,7 +248,7 @@ def _some(bank: Any, brought_by: Any, numbers: range, source: random.Random) -> 
     for pk in revisions:
         chance = source.random()
         if chance < 0.3:
-            found.append(("absolute_term", pk))
+            found.append(("absolute_terms", pk))
         if chance > 0.9995:
             found.append(("negative_stem", pk))
     insert_rows(
