@@ -57,7 +57,7 @@ def test_what_follows_is_said_before_anything_changes(
     client.force_login(dina)
     answer = client.post(reverse("quarantine-decide"), sent(held, decision))
     page = answer.content.decode()
-    assert (answer.status_code, states(held)) == (409, [HELD, HELD])
+    assert (answer.status_code, states(held)) == (200, [HELD, HELD])
     assert words in page
     assert "2 images" in page
 
@@ -255,7 +255,7 @@ def test_undo_asks_first_where_readers_see_an_image(
     released(client, held)
     contribute(monkeypatch, image_uses=(lambda pk: ["Study 1"] if pk == held[0].pk else [],))
     asked = client.post(reverse("quarantine-undo"))
-    assert (asked.status_code, states(held)) == (409, [ImageState.AVAILABLE] * 2)
+    assert (asked.status_code, states(held)) == (200, [ImageState.AVAILABLE] * 2)
     assert "“Study 1”" in asked.content.decode()
     client.post(reverse("quarantine-undo"), {"confirmed": "yes"})
     assert states(held) == [HELD, HELD]

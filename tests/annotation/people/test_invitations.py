@@ -258,7 +258,7 @@ def test_as_many_roles_as_may_be_are_read() -> None:
 
 def test_no_part_of_a_cell_becomes_a_cell_where_semicolons_separate() -> None:
     """A spreadsheet of a German desktop splits at semicolons: what follows one was a formula."""
-    assert written([["x;=1+1", "-a"]]) == '\ufeff"x;=1+1","\'-a"\r\n'
+    assert written([["x;=1+1", "-a"]]) == '\ufeff"x;\'=1+1","\'-a"\r\n'
 
 
 def test_the_files_that_go_out_come_back_and_hold_no_formula() -> None:

@@ -209,7 +209,7 @@ def test_the_list_with_an_outcome_takes_few_queries(
     client.force_login(cora)
     client.post(ADDRESS, {"act": "withdraw", "number": [1], "reason": "x"})
     client.get("/banks/chest/?changed=yes")
-    with django_assert_max_num_queries(25):
+    with django_assert_max_num_queries(26):
         client.get("/banks/chest/?changed=yes")
 
 

@@ -276,8 +276,9 @@ def test_all_answers_on_the_device_are_kept_by_a_study_that_was_closed_meanwhile
     with device.page.expect_request(second):
         device.mend()
     device.says(KEPT)  # the first one was refused, and the page stays for the second
-    under_way.pop().continue_()
-    device.page.wait_for_url("**/read/trial/")
+    with device.page.expect_response(second):
+        under_way.pop().continue_()
+    device.is_covered("ended")
     kept = RefusedAnswer.objects.order_by("pk").values_list("presented__position", "option", "reason")
     assert list(kept) == [(1, "A", "study_closed"), (2, "B", "study_closed")]
 
