@@ -50,7 +50,7 @@ def start_jobs(place: Place) -> None:
     }
     results["checked"] = {"state": JobState.SUCCEEDED, "kind": "check_questions", "params": asked, "result": checked}
     results["checking"] = {"state": JobState.QUEUED, "kind": "check_questions", "params": asked}
-    many = {"bank": place.things["bank"].pk, "act": "tag", "words": place.said("course")[:40].strip()}
+    many = {"bank": place.things["bank"].pk, "act": "tag", "words": place.said("course")[:40].strip(), "actor": cora.pk}
     left = {"tagged": {"n": 212, "numbers": [*range(1, 101)]}, "judged": {"n": 2, "numbers": [3, 5]}}
     results["changed"] = {
         "state": JobState.SUCCEEDED,
