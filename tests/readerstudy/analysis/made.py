@@ -18,7 +18,7 @@ from readerstudy.analysis.kernels.computing import compute
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
-from readerstudy.enums import PredictionState
+from readerstudy.enums import PredictionForm, PredictionState
 from readerstudy.models import Analysis, ModelEntry, Prediction, PredictionRun, ReaderStudy
 
 
@@ -96,6 +96,7 @@ def predict(study: ReaderStudy, name: str, options: str, at: datetime, *, is_nam
         number=1 + entry.runs.count(),
         file_name=f"{name}.json",
         file_sha256="f" * 64,
+        form=PredictionForm.RESULTS,
         rule="test-1",
         n_read=len(options),
         n_matched=len(options),

@@ -35,7 +35,7 @@ from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase
-from readerstudy.enums import Block, Information, RemarkKind, ResponseState
+from readerstudy.enums import Block, Information, PredictionForm, RemarkKind, ResponseState
 from readerstudy.models import (
     Analysis,
     AnalysisReport,
@@ -289,6 +289,7 @@ def predict(study: ReaderStudy, truth: Truth) -> None:
         number=1,
         file_name=truth.token("file", 0),
         file_sha256=truth.token("file", 1),
+        form=PredictionForm.RESULTS,
         is_named=True,
         named_before_unblinding=True,
         imported_at=NOON,
