@@ -77,6 +77,13 @@ def name_adjudicator(review_round: ReviewRound, person: User, *, actor: User, at
 
 
 @transaction.atomic
+def name_adjudicator_and_begin(review_round: ReviewRound, person: User, *, actor: User, at: datetime) -> None:
+    """Both, or neither. Raises as each of them."""
+    name_adjudicator(review_round, person, actor=actor, at=at)
+    begin_adjudication(review_round, actor=actor, at=at)
+
+
+@transaction.atomic
 def begin_adjudication(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
     """From now on the adjudicators of the round see what is not settled. Raises ReviewRefused as the policy says."""
     lock_round(review_round)

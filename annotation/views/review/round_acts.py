@@ -8,7 +8,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -22,7 +21,7 @@ from annotation.enums import Role, RoundState
 from annotation.forms.reviews import FormDesignForm
 from annotation.forms.rounds import AdjudicatorForm, RemoveForm, RoundDesignForm, RoundForm, RoundPersonForm
 from annotation.models import ReviewForm, ReviewRound, SamplingPlan, User
-from annotation.outcomes.adjudicating import begin_adjudication, name_adjudicator
+from annotation.outcomes.adjudicating import name_adjudicator, name_adjudicator_and_begin
 from annotation.outcomes.prompt_flags import fresh_round
 from annotation.review.assigning import listed
 from annotation.review.kernels.form_design import CHOSEN, FOLLOWING, stored_design
@@ -53,10 +52,8 @@ def round_adjudicator_add(request: AuthenticatedRequest, review_round: ReviewRou
     """Somebody decides what the reviews do not settle."""
     form = AdjudicatorForm(review_round, request.user, request.POST, prefix="adjudicator")
     person = valid_data(form, _("Choose a person who can log in."))["person"]
-    with transaction.atomic():
-        name_adjudicator(review_round, person, actor=request.user, at=timezone.now())
-        if "begin" in request.POST:
-            begin_adjudication(review_round, actor=request.user, at=timezone.now())
+    act = name_adjudicator_and_begin if "begin" in request.POST else name_adjudicator
+    act(review_round, person, actor=request.user, at=timezone.now())
     return _("%(name)s adjudicates this round.") % {"name": person}
 
 

@@ -150,7 +150,7 @@ WORDS_OF_RESULTS = {
     "unread": gettext_lazy("Answers that could not be read"),
     "different": gettext_lazy("Numbers that differ"),
 }
-IDS_OF_RESULTS = ("analysis", "report", "comparison", "run", "upload")  # for programs
+IDS_OF_RESULTS = ("analysis", "report", "comparison", "run", "upload", "images_upload")  # for programs
 
 
 def _facts_in_words(job: Job) -> dict[str, Any]:
