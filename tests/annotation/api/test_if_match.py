@@ -157,6 +157,7 @@ def test_every_act_on_a_thing_that_has_an_etag_compares_it() -> None:
         *("api-round-invitation-revoke", "api-study-invitation-revoke", "api-study-invitation-remind"),
         *("api-study-invitation-restore", "api-study-share-revoke", "api-study-share-restore"),
         *("api-study-analysis-result", "api-study-report-make"),
+        *("api-study-coordinator-name", "api-study-coordinator-remove"),  # the list is on the page alone
     }, "an act on one thing: give the address above it a GET with an ETag, or name it here"
 
 
