@@ -18,12 +18,12 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-
 # A backup writes nothing into a home, not even bytecode: there may be no site.
 READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
 
-.PHONY: help setup setup-dev demo demo-reset serve test check lint format bench load proof proof-reading proof-orders proof-statistics proof-print proof-audit proof-exams proof-api proof-servers proof-leaderboard torture services backup restore lock sbom
+.PHONY: help setup setup-dev demo demo-reset serve test check lint format bench load proof proof-reading proof-orders proof-statistics proof-print proof-audit proof-exams proof-api proof-servers proof-leaderboard torture stack-test services backup restore lock sbom
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make setup        install what the program needs into .venv (EXTRAS="parquet text-search embeddings": the optional parts as well)
+## make setup        install what the program needs into .venv (EXTRAS="parquet text-search embeddings object-storage": the optional parts as well)
 setup: $(VENV)/.installed $(EXTRAS:%=$(VENV)/.installed-%)
 $(VENV)/.installed: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with PYTHON=python3.12 make setup")'
@@ -35,7 +35,7 @@ $(VENV)/.installed-%: requirements-%.txt $(VENV)/.installed
 	$(INSTALL) $<
 	@touch $@
 
-setup-dev: $(VENV)/.installed-parquet $(VENV)/.installed-text-search $(VENV)/.installed-embeddings $(VENV)/.installed-dev
+setup-dev: $(VENV)/.installed-parquet $(VENV)/.installed-text-search $(VENV)/.installed-embeddings $(VENV)/.installed-object-storage $(VENV)/.installed-dev
 
 ## make demo         serve the demonstration on http://127.0.0.1:8000 (PORT, REXVQA_HOME)
 demo: setup
@@ -86,9 +86,9 @@ format: setup-dev
 bench: setup-dev
 	@$(BIN)/python -m tests.bench
 
-## make load         a study read by 200 at once for five minutes (REXVQA_LOAD_SECONDS; REXVQA_LOAD_BESIDE=1: again beside a program)
+## make load         a study read by 200 at once for five minutes (REXVQA_LOAD_SECONDS; REXVQA_LOAD_BESIDE=1: again beside a program), and behind nginx where it is installed (REXVQA_LOAD_READERS, REXVQA_LOAD_POOLER=1: through pgbouncer)
 load: setup-dev
-	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load
+	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load study_load_stack
 
 ## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics, printed tables in LaTeX and LibreOffice, the audit log, planted faults, 20,000 requests to the API (PROOF_REQUESTS, PROOF_SEED), 57 questions to real model servers, attacks on a leaderboard
 proof: proof-reading proof-orders proof-statistics proof-print proof-audit proof-exams proof-api proof-servers proof-leaderboard
@@ -128,6 +128,10 @@ proof-leaderboard: setup-dev
 ## make torture      kill -9 web, worker and database under 20 readers, over a line that answers 200 in place of the site, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS, TORTURE_FOREIGN)
 torture: setup-dev
 	@$(BIN)/python -m tests.torture
+
+## make stack-test   the site of docs/deploy.md on this machine (root): two web servers behind nginx, workers, Redis and PostgreSQL of its own, read and reviewed in Chromium while each is killed and during an upgrade
+stack-test: setup-dev
+	@$(BIN)/python -m tests.stack
 
 ## make lock         write the hashes of all pinned versions anew, after a version was changed (needs the package index)
 lock:

@@ -11,11 +11,8 @@ class AnnotationConfig(ContributingApp):
         """What rooms show and do in rooms that do not know them."""
         from django.utils.translation import gettext_lazy as _
 
-        from annotation.bin.deleting import BinKind
+        from annotation.audit.deleting import BinKind
         from annotation.call_enums import PromptPurpose
-        from annotation.discussion.commenting import mentions_work
-        from annotation.discussion.selected_questions import TAGGED
-        from annotation.diversity.judging_pairs import pairs_work
         from annotation.generation.making import continue_later, fill_calls
         from annotation.ingest.uploading import hide_upload, purge_upload, show_upload
         from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload
@@ -24,9 +21,13 @@ class AnnotationConfig(ContributingApp):
         from annotation.outcomes.outcome_groups import FLAGGED, FOUND, SETTLED, VALID
         from annotation.outcomes.overview import adjudication_work
         from annotation.questionbank.bank_life import hide_bank, purge_bank, show_bank
+        from annotation.review.commenting import mentions_work
+        from annotation.review.frames import BY_IMAGES
         from annotation.review.onlookers import finished_work
         from annotation.review.rounds import hide_round, purge_round, show_round
-        from annotation.review.samples import BY_IMAGES, hide_sample, purge_sample, show_sample
+        from annotation.review.samples import hide_sample, purge_sample, show_sample
+        from annotation.review.selected_questions import TAGGED
+        from annotation.validators.judging_pairs import pairs_work
         from annotation.validators.taking_verdicts import fill_calls as fill_checks
         from annotation.validators.taking_verdicts import take_later
         from annotation.validators.validator_exams import by_model, by_readers, by_reviewers
@@ -52,21 +53,17 @@ class AnnotationConfig(ContributingApp):
 
     def background_work(self) -> BackgroundWork:
         from annotation.backup import taking
-        from annotation.bin.deleting import empty_bin, sweep_leftovers
-        from annotation.discussion import selected_questions
-        from annotation.diversity import embedded_questions, judging_pairs
-        from annotation.endpoints import deliveries, probing
+        from annotation.endpoints import probing
         from annotation.exports import release_packing, review_report_job
         from annotation.generation import making
         from annotation.ingest import searching, uploading
         from annotation.jobs.handlers import REHEARSAL, JobHandler, rehearse
-        from annotation.model_calls.asking import ask_in_background
-        from annotation.people import event_log, mailing
-        from annotation.quality.checking import COMPARISON
-        from annotation.quality.duplicates import find_duplicates
+        from annotation.people import event_log
         from annotation.questionbank import bank_life, uploads
-        from annotation.questionbank.bank_life import sweep_imports
-        from annotation.validators import classifying, taking_verdicts
+        from annotation.questionbank.checking import COMPARISON
+        from annotation.questionbank.duplicates import find_duplicates
+        from annotation.review import selected_questions
+        from annotation.validators import classifying, embedded_questions, judging_pairs, taking_verdicts
 
         return BackgroundWork(
             jobs=(
@@ -84,21 +81,38 @@ class AnnotationConfig(ContributingApp):
                 JobHandler(searching.JOB_KIND, searching.search_waiting),
                 JobHandler(searching.AGAIN_JOB_KIND, searching.search_quarantined),
                 JobHandler(uploading.JOB_KIND, uploading.ingest_upload),
-                JobHandler(deliveries.JOB_KIND, deliveries.send_due),
                 JobHandler(taking.JOB_KIND, taking.run_backup),
                 JobHandler(probing.KIND, probing.run_probe),
-                JobHandler(mailing.EMAIL, mailing.send_stored_email),
-                JobHandler(mailing.PASSWORD_LINK, mailing.send_requested_password_link),
                 JobHandler(making.KIND, making.run_continuing),
                 JobHandler(taking_verdicts.KIND, taking_verdicts.run_taking),
                 JobHandler(classifying.KIND, classifying.classify_in_background),
             ),
+        )
+
+    def waiting_work(self) -> BackgroundWork:
+        from annotation.audit.deleting import empty_bin, sweep_leftovers
+        from annotation.audit.recording import seal_hourly
+        from annotation.endpoints import deliveries
+        from annotation.ingest import receiving, searching
+        from annotation.jobs.handlers import JobHandler
+        from annotation.model_calls.asking import ask_in_background
+        from annotation.people import mailing
+        from annotation.questionbank.bank_life import sweep_imports
+
+        return BackgroundWork(
+            jobs=(
+                JobHandler(deliveries.JOB_KIND, deliveries.send_due),
+                JobHandler(mailing.EMAIL, mailing.send_stored_email),
+                JobHandler(mailing.PASSWORD_LINK, mailing.send_requested_password_link),
+            ),
             sweeps=(
                 sweep_imports,
                 searching.begin_search,
+                receiving.take_in_received,
                 empty_bin,
                 sweep_leftovers,
                 ask_in_background,
                 deliveries.follow_log,
+                seal_hourly,
             ),
         )

@@ -18,9 +18,8 @@ if TYPE_CHECKING:  # of the rooms that ask for them
     from django.db.models import Model, Q, QuerySet
     from django.utils.functional import _StrPromise
 
-    from annotation.bin.deleting import BinKind
+    from annotation.audit.deleting import BinKind
     from annotation.demonstration.registry import Account, DemonstrationPart
-    from annotation.discussion.history import Event
     from annotation.enums import Role
     from annotation.jobs.handlers import JobHandler
     from annotation.model_calls.request_bodies import Filler
@@ -33,6 +32,7 @@ if TYPE_CHECKING:  # of the rooms that ask for them
     from annotation.people.revived import Opener
     from annotation.people.tokens import PlaceRule
     from annotation.questionbank.filters import BankFilter
+    from annotation.review.history import Event
 
 
 class Conflict(Struct, frozen=True):
@@ -85,6 +85,7 @@ class Contributions(Struct, frozen=True, kw_only=True):
     without_images: tuple[Callable[[QuestionBank, QuerySet[Revision]], Iterable[WithoutImages]], ...] = ()
     show_rules: tuple[Callable[[int, Image, datetime], bool], ...] = ()  # whether an image is shown to a person then
     image_hidden: tuple[Callable[[Image, str, User | None, datetime], None], ...] = ()  # with the reason
+    image_left: tuple[Callable[[Image, str, User | None, datetime], None], ...] = ()  # in sight, though reported
     image_uses: tuple[Callable[[int], Iterable[str]], ...] = ()  # what people read with an image as it was frozen
 
     # calls of models
@@ -101,8 +102,8 @@ class Contributions(Struct, frozen=True, kw_only=True):
 class BackgroundWork(Struct, frozen=True):
     """What an app does without anybody waiting: only a worker, and the command that builds a demonstration, load it."""
 
-    jobs: tuple[JobHandler[Any], ...]
-    sweeps: tuple[Callable[[datetime], object], ...]  # each safe to run at any time and by several workers at once
+    jobs: tuple[JobHandler[Any], ...] = ()
+    sweeps: tuple[Callable[[datetime], object], ...] = ()  # each safe to run at any time and by several workers at once
     demonstration: tuple[DemonstrationPart, ...] = ()
 
 
@@ -113,6 +114,11 @@ class ContributingApp(AppConfig):
         raise NotImplementedError
 
     def background_work(self) -> BackgroundWork:
+        """All jobs that use a processor."""
+        raise NotImplementedError
+
+    def waiting_work(self) -> BackgroundWork:
+        """The sweeps, and the jobs of the queue of mail. Their worker loads no more than these."""
         raise NotImplementedError
 
 

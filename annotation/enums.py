@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 def _(label: str) -> str:
-    """Mark a label for translation; models translate it where it is shown."""
+    """Mark a text for translation: models and pages translate it where it is shown."""
     return label
 
 
@@ -138,6 +138,7 @@ class ImportState(Word):
 
 class IdentifierKind(Word):
     QUESTION_KEY = "question_key", _("question key")
+    QUESTION_READ = "question_read", _("question key as people read it")  # where that is another text
     EXAM_KEY = "exam_key", _("exam key")
     PRIOR_EXAM = "prior_exam", _("exam key of the prior exam")
     PATIENT = "patient", _("patient number")
@@ -154,6 +155,19 @@ class JobState(Word):
     SUCCEEDED = "succeeded", _("done")
     FAILED = "failed", _("failed")
     CANCELLED = "cancelled", _("cancelled")
+
+
+class JobQueue(Word):
+    """Which workers take a job: a site may keep some for each of these."""
+
+    IMAGES = "images", _("images")
+    IMPORTS = "imports", _("imports")
+    ANALYSIS = "analysis", _("analysis")
+    MODELS = "models", _("models")
+    MAIL = "mail", _("mail")
+
+
+SWEEPS = "sweeps"  # the queue of what the site does by itself every few seconds
 
 
 class ImportKind(Word):

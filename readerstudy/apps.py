@@ -13,10 +13,11 @@ class ReaderstudyConfig(ContributingApp):
         """What annotation, which does not know this app, must know."""
         from django.utils.translation import gettext_lazy as _
 
-        from annotation.bin.deleting import BinKind
+        from annotation.audit.deleting import BinKind
+        from annotation.demonstration.registry import Account
+        from annotation.enums import Role
         from annotation.models.people import TokenScope
         from readerstudy.conducting import lifecycle
-        from readerstudy.demonstration.building import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
         from readerstudy.enrolment import inviting, joining
         from readerstudy.enrolment.inviting import readers_look_nothing_up
@@ -30,15 +31,15 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.model_runs.publishing import publish_later
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.entries import submitters_do_not_judge, submitters_review_nothing
+        from readerstudy.predictions.failed_questions import FAILED
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
+        from readerstudy.predictions.looks import events_of_studies, readers_right_on, right_without_images
         from readerstudy.reading.showing import open_studies_with, shows_images, shows_to_coordinators
         from readerstudy.results.looking import SHARED, forget_named
         from readerstudy.study import permissions
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
-        from readerstudy.study.hidden_images import note_hidden_image
+        from readerstudy.study.hidden_images import note_hidden_image, note_left_image
         from readerstudy.study.overview import studies_under_way
-        from readerstudy.unblinding.failed_questions import FAILED
-        from readerstudy.unblinding.looks import events_of_studies, readers_right_on, right_without_images
 
         draft = BinKind(
             ReaderStudy,
@@ -82,27 +83,31 @@ class ReaderstudyConfig(ContributingApp):
             without_images=(right_without_images,),
             show_rules=(shows_images, shows_to_coordinators),
             image_hidden=(note_hidden_image,),
+            image_left=(note_left_image,),
             image_uses=(open_studies_with,),
             completed=(publish_later,),
-            accounts=ACCOUNTS,
+            accounts=(
+                Account("Rosa Adeyemi", "rosa@demo.example", "demo-rosa-2026", Role.READER),
+                Account("Robin Haas", "robin@demo.example", "demo-robin-2026", Role.READER),
+                Account("Clemens Otieno", "clemens@demo.example", "demo-clemens-2026", Role.COORDINATOR),
+                Account("Maren Solberg", "maren@demo.example", "demo-maren-2026", Role.MODEL_SUBMITTER),
+            ),
         )
 
     def background_work(self) -> BackgroundWork:
         from annotation.jobs.handlers import JobHandler
-        from readerstudy.comparison import comparison_job
-        from readerstudy.comparison.repeating import run_repeatability
-        from readerstudy.comparison.variants import run_variant_tables
         from readerstudy.conducting import lifecycle
         from readerstudy.demonstration.building import add_studies
         from readerstudy.demonstration.models_at_work import add_models_at_work
         from readerstudy.demonstration.private_test import add_leaderboard
         from readerstudy.demonstration.prompt_iterations import add_prompt_iterations
-        from readerstudy.enrolment.reader_status import sweep_reminders
         from readerstudy.exports import report_job
         from readerstudy.leaderboard import benchmarks, editions, inputs, submissions
         from readerstudy.model_runs import publishing
         from readerstudy.predictions import uploads
-        from readerstudy.reading.case_opening import sweep_readings
+        from readerstudy.results import comparison_job
+        from readerstudy.results.repeating import run_repeatability
+        from readerstudy.results.variants import run_variant_tables
 
         return BackgroundWork(
             jobs=(
@@ -120,6 +125,12 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(editions.PUBLISH, editions.run_publishing),
                 JobHandler(editions.VERIFY, editions.run_verifying),
             ),
-            sweeps=(sweep_readings, sweep_reminders, editions.sweep_boards),
             demonstration=(add_studies, add_prompt_iterations, add_models_at_work, add_leaderboard),
         )
+
+    def waiting_work(self) -> BackgroundWork:
+        from readerstudy.enrolment.reader_status import sweep_reminders
+        from readerstudy.leaderboard.editions import sweep_boards
+        from readerstudy.reading.case_opening import sweep_readings
+
+        return BackgroundWork(sweeps=(sweep_readings, sweep_reminders, sweep_boards))

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.enums import Word
-
-
-def _(label: str) -> str:
-    """Mark a label for translation; models translate it where it is shown."""
-    return label
+from annotation.enums import Word, _
 
 
 class StudyState(Word):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from annotation.site.privacy import SiteRefused
 
@@ -23,6 +24,7 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 15.0
 SHORT_LIVES_IN_A_ROW = 8  # about a minute, in which a database may come back
 SECONDS_TO_STOP = 15
+SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def pause_before_start(n_short_lives: int) -> float:
@@ -63,6 +65,12 @@ class Children:
             preexec_fn=partial(_begin, os.getpid(), self.yields.get(name, 0)),
         )
         self.lives[name] = Life(process, self.clock(), n_short)
+
+    def watch(self) -> NoReturn:
+        """Until something is raised: by revive, or by a signal."""
+        while True:
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+            self.revive()
 
     def revive(self) -> None:
         """Start again what has ended and whose pause is over.

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import ssl
+from collections.abc import Callable, Collection
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import idna
 from django.core.exceptions import ImproperlyConfigured
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint, Webhook, endpoints_from, webhooks_from
+from annotation.ingest.kernels.dicomweb import Pacs, Sender, pacs_from, senders_from
 from annotation.people.kernels.provider_settings import Provider, check_provider, role_table
+from annotation.site.media import MEDIA_PLACE
 from annotation.site.privacy import SHORTEST_SECRET
 from annotation.validators.kernels.model_folder import folders_from
 
@@ -22,6 +27,7 @@ FALSE_WORDS = {"", "0", "false", "no", "off"}
 USUAL_PORTS = {"http": 80, "https": 443}
 FEWEST_SIGNS = 8  # different ones in a secret; 32 random hexadecimal digits never have fewer
 
+T = TypeVar("T")
 
 _read: dict[str, tuple[str, bool]] = {}
 HIDDEN = "••••••••"
@@ -73,9 +79,21 @@ def env_site(name: str, default: str) -> str:
     return shown
 
 
+def counts_in(broker: str, nodes: int) -> dict[str, Any]:
+    """The cache that counts requests for all web servers: Redis, if messages go there, else the database of several."""
+    most, backends = {"MAX_ENTRIES": 10_000}, "django.core.cache.backends"
+    if broker.startswith(("redis://", "rediss://")):
+        server = broker if broker.startswith("rediss") else broker.partition("?")[0]  # what Celery alone knows
+        options = {"socket_connect_timeout": 0.5, "socket_timeout": 0.5}
+        return {"BACKEND": f"{backends}.redis.RedisCache", "LOCATION": [server], "KEY_PREFIX": "n", "OPTIONS": options}
+    if nodes > 1:
+        return {"BACKEND": f"{backends}.db.DatabaseCache", "LOCATION": "annotation_counts", "OPTIONS": most}
+    return {"BACKEND": f"{backends}.locmem.LocMemCache", "LOCATION": "counts", "OPTIONS": most}
+
+
 def cookie_name(name: str, site: str) -> str:
     """A name that no other site of the same host gives its cookie, whatever their ports."""
-    port = urlsplit(site).port
+    port = urlsplit(site).port or (80 if site.startswith("http:") else None)
     return f"{name}_{port}" if port else name
 
 
@@ -120,6 +138,15 @@ def env_int(name: str, default: int, *, at_least: int = 0) -> int:
     return value
 
 
+def env_numbers(name: str, names: Collection[str]) -> dict[str, int]:
+    """Whole numbers above 0 as name=number, separated by commas. Raises ImproperlyConfigured for any other."""
+    pairs = [pair.partition("=") for pair in env_str(name).split(",") if pair]
+    for word, _sign, number in pairs:
+        if word not in names or not number.isdecimal() or not int(number):
+            raise ImproperlyConfigured(f"{name}: {word}={number} is none of: {', '.join(names)} with a number above 0")
+    return {word: int(number) for word, _sign, number in pairs}
+
+
 def env_word(name: str, words: tuple[str, ...]) -> str:
     """One of these words, the first without a value. Raises ImproperlyConfigured for any other."""
     word = env_str(name, words[0])
@@ -135,6 +162,28 @@ def env_path(name: str, default: Path) -> Path:
     return value
 
 
+def env_media(name: str) -> str:
+    """``folder``, a bucket as ``s3://bucket/prefix``, or nothing. Raises ImproperlyConfigured for any other."""
+    value = env_str(name).rstrip("/")
+    if value and not MEDIA_PLACE.fullmatch(value):
+        raise ImproperlyConfigured(f"{name}={value!r} is neither folder nor a bucket such as s3://bucket/prefix")
+    return value
+
+
+def env_bucket() -> dict[str, str | None]:
+    """How buckets are reached; what is None is left to boto3. Raises ImproperlyConfigured, without the keys."""
+    endpoint, certificates = env_url("REXVQA_MEDIA_ENDPOINT"), env_certificates("REXVQA_MEDIA_CA_FILE")
+    if endpoint and not re.fullmatch(r"https?://[^/?#@\s]+/?", endpoint):
+        raise ImproperlyConfigured("REXVQA_MEDIA_ENDPOINT is not an address such as https://s3.example.org:9000")
+    return {
+        "endpoint_url": endpoint or None,
+        "region_name": env_str("REXVQA_MEDIA_REGION") or None,
+        "access_key": env_str("REXVQA_MEDIA_ACCESS_KEY") or None,
+        "secret_key": env_str("REXVQA_MEDIA_SECRET_KEY") or None,
+        "verify": os.environ["REXVQA_MEDIA_CA_FILE"].strip() if certificates else None,
+    }
+
+
 def env_networks(name: str, default: str = "") -> tuple[IPv4Network | IPv6Network, ...]:
     """Addresses and networks, separated by commas or spaces. Raises ImproperlyConfigured for what is neither."""
     try:
@@ -143,32 +192,43 @@ def env_networks(name: str, default: str = "") -> tuple[IPv4Network | IPv6Networ
         raise ImproperlyConfigured(f"{name}: {error}") from None
 
 
-def env_endpoints(name: str) -> tuple[Endpoint, ...]:
-    """Model endpoints as name=URL, separated by commas. Raises ImproperlyConfigured, without the URL."""
+def _listed(name: str, read: Callable[[str], T]) -> T:
+    """What a kernel reads in a list. Raises ImproperlyConfigured with its sentence, which holds no address."""
     try:
-        endpoints = endpoints_from(env_str(name))
-        _note(name, ", ".join(one.name for one in endpoints))
-        return endpoints
+        return read(env_str(name))
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from None
+
+
+def env_endpoints(name: str) -> tuple[Endpoint, ...]:
+    """Model endpoints as name=URL, separated by commas. Raises ImproperlyConfigured, without the URL."""
+    endpoints = _listed(name, endpoints_from)
+    _note(name, ", ".join(one.name for one in endpoints))
+    return endpoints
 
 
 def env_webhooks(name: str) -> tuple[Webhook, ...]:
     """Webhooks as name=URL, separated by commas. Raises ImproperlyConfigured, without the URL."""
-    try:
-        webhooks = webhooks_from(env_str(name))
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name}: {error}") from None
+    webhooks = _listed(name, webhooks_from)
     _note(name, ", ".join(one.name for one in webhooks))
     return webhooks
 
 
+def env_pacs(name: str) -> tuple[Pacs, ...]:
+    """PACS as name=URL, separated by commas. Raises ImproperlyConfigured, without the URL."""
+    archives = _listed(name, pacs_from)
+    _note(name, ", ".join(one.name for one in archives))
+    return archives
+
+
+def env_senders(name: str) -> tuple[Sender, ...]:
+    """Who may send images, as TITLE=address, separated by commas. Raises ImproperlyConfigured."""
+    return _listed(name, senders_from)
+
+
 def env_folders(name: str) -> dict[str, Path]:
     """Folders of models as name=/path, separated by commas. Raises ImproperlyConfigured."""
-    try:
-        return folders_from(env_str(name))
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name}: {error}") from None
+    return _listed(name, folders_from)
 
 
 def env_certificates(name: str) -> str:
@@ -259,5 +319,7 @@ def secret_from_file(path: Path) -> str:
 def _read_secret(path: Path) -> str:
     value = path.read_text().strip()
     if len(value) < SHORTEST_SECRET:
-        raise ImproperlyConfigured(f"{path} holds no key; restore it from a backup (deleting it logs everybody out)")
+        raise ImproperlyConfigured(
+            f"{path} holds no key; restore it from a backup (deleting it and serve --take-keys logs everybody out)"
+        )
     return value

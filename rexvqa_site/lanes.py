@@ -4,8 +4,8 @@ The web server has many threads, each of which waits for one client. Here a requ
 given to one of the few threads that run the program: so somebody who sends slowly costs a waiting thread and nothing
 else, and each of the few keeps its own connection to the database. Images have threads of their own, since readers
 fetch hundreds of megabytes of them, and let answers go first; so has everything that is too large to be taken in first,
-and so have passwords, each of which costs some 30 ms and 19 MB to hash. A body that stops coming is given up.
-See docs/decisions/0009.
+and so have passwords, each of which costs some 30 ms and 19 MB to hash. A body that does not come holds its waiting
+thread for as long as its connection stands, so that of one address only so many are awaited. See docs/decisions/0009.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from rexvqa_site.slow_bodies import Watch
-
 WAITING_THREADS = 256  # of the web server, each with a client of its own
+MOST_AWAITED = 64  # bodies of one address: a hospital behind one sends far fewer at a time
 IN_MEMORY = 256 * 1024  # bytes of one body; the rest of it waits in a file
 PART = 64 * 1024
 MOST_TAKEN_IN = 5 * 1024 * 1024  # bytes of a body that is read before anything else; forms are smaller, uploads larger
@@ -71,6 +72,27 @@ class Traffic:
             return self.changed.wait_for(lambda: not self.n, seconds)
 
 
+class Awaited:
+    """How many bodies each address is sending."""
+
+    def __init__(self) -> None:
+        self.n, self.lock = Counter[str](), threading.Lock()
+
+    @contextmanager
+    def one_of(self, address: str) -> Iterator[bool]:
+        """Whether one more of this address may be awaited; it is over with the block."""
+        with self.lock:
+            self.n[address] += 1
+            may_come = self.n[address] <= MOST_AWAITED
+        try:
+            yield may_come
+        finally:
+            with self.lock:
+                self.n[address] -= 1
+                if not self.n[address]:
+                    del self.n[address]
+
+
 class Lanes:
     """A WSGI application in front of another one."""
 
@@ -81,48 +103,40 @@ class Lanes:
         images: str | tuple[str, ...],
         passwords: tuple[str, ...] = (),
         patience: float = PATIENCE,
-        watch: Watch | None = None,
+        address: Callable[[Environ], str] = lambda environ: environ.get("REMOTE_ADDR", ""),
     ) -> None:
         """``images``, ``passwords``: how the addresses of image files begin, and of what is sent with a password.
 
-        ``patience``: seconds for which an image lets answers go first. ``watch``: over bodies that come in.
+        ``patience``: seconds for which an image lets answers go first. ``address``: who sends.
         """
         self.application, self.images, self.passwords, self.patience = application, images, passwords, patience
-        self.watch = watch or Watch(lambda _late: None)
-        self.traffic = Traffic()
+        self.traffic, self.awaited, self.address = Traffic(), Awaited(), address
         self.pools = {lane: ThreadPoolExecutor(n, thread_name_prefix=lane) for lane, n in THREADS.items()}
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         lane = lane_of(environ, self.images, self.passwords)
-        if lane is not Lane.UPLOADS and not self._take_in(environ):
-            start_response("400 Bad Request", [("Content-Length", "0"), ("Connection", "close")])
-            return []
-        answered = self._of(lane, environ)
+        with self.awaited.one_of(self.address(environ)) as may_come:
+            if announced(environ) and not may_come:
+                return _refused(start_response, "503 Service Unavailable")
+            if lane is Lane.UPLOADS:  # the program reads it
+                answered = self._of(lane, environ)
+            elif not take_in(environ):
+                return _refused(start_response, "400 Bad Request")
+        if lane is not Lane.UPLOADS:
+            answered = self._of(lane, environ)
         start_response(*answered.start)
         return answered.body
-
-    def _take_in(self, environ: Environ) -> bool:
-        if not announced(environ):
-            return True
-        with self.watch.over(announced(environ)):
-            return take_in(environ)
 
     def _of(self, lane: Lane, environ: Environ) -> Answered:
         if lane is Lane.IMAGES:
             return self.pools[lane].submit(self._after_answers, environ).result()
-        if lane is Lane.UPLOADS:
-            return self.pools[lane].submit(self._upload, environ).result()
-        if lane is Lane.PASSWORDS:
+        if lane is not Lane.ANSWERS:
             return self.pools[lane].submit(self._answer, environ).result()
         with self.traffic:
             return self.pools[lane].submit(self._answer, environ).result()
 
     def _after_answers(self, environ: Environ) -> Answered:
         self.traffic.wait_until_idle(self.patience)
-        return self._answer(environ)
-
-    def _upload(self, environ: Environ) -> Answered:
-        environ["wsgi.input"] = Watched(environ["wsgi.input"], self.watch)
         return self._answer(environ)
 
     def _answer(self, environ: Environ) -> Answered:
@@ -136,22 +150,9 @@ class Lanes:
             body.close()  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True)
-class Watched:
-    """The body of an upload, which the program reads part by part."""
-
-    source: Any
-    watch: Watch
-
-    def read(self, size: int = PART) -> bytes:
-        with self.watch.over(size):
-            part: bytes = self.source.read(size)
-        return part
-
-    def readline(self, size: int = PART) -> bytes:
-        with self.watch.over(size):
-            line: bytes = self.source.readline(size)
-        return line
+def _refused(start_response: StartResponse, status: str) -> Iterable[bytes]:
+    start_response(status, [("Content-Length", "0"), ("Connection", "close")])
+    return []
 
 
 def lane_of(environ: Environ, images: str | tuple[str, ...], passwords: tuple[str, ...] = ()) -> Lane:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
+from annotation.enums import SWEEPS
 from annotation.site.privacy import SiteRefused
 from rexvqa_site.children import Children
 from rexvqa_site.lanes import WAITING_THREADS
@@ -21,7 +22,8 @@ from rexvqa_site.lanes import WAITING_THREADS
 SECONDS_TO_START = 60
 SECONDS_FOR_SLOW_CLIENTS = 10  # when the web server is asked to end, less than Children.stop waits
 
-YIELDS = {"worker": 10}  # whoever waits for a page comes before jobs and questions to models
+WAITING = ("mail", SWEEPS)  # queues whose jobs wait most of their time
+YIELDS = {"worker": 10, "mail and sweeps": 10}  # whoever waits for a page comes before jobs and questions to models
 
 
 class StopRequested(Exception):
@@ -29,13 +31,24 @@ class StopRequested(Exception):
 
 
 @contextlib.contextmanager
-def home_lock(home: Path) -> Iterator[None]:
-    """One server or one restore at a time works in a home directory. Raises SiteRefused."""
-    with (home / "in-use.lock").open("w") as file:
+def home_lock(home: Path, *, shared: bool = False) -> Iterator[None]:
+    """One server or one restore at a time works in a home directory, or several servers (``shared``).
+
+    Raises SiteRefused.
+    """
+    with (home / "in-use.lock").open("a+") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SiteRefused("home_in_use", f"a server is running in {home}; stop it first") from None
+        yield
+
+
+@contextlib.contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """One process at a time is here; the others wait."""
+    with place.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
@@ -63,8 +76,11 @@ def web_command(host: str, port: int, *, workers: int) -> list[str]:
     ]
 
 
-def worker_command(manage: Path) -> list[str]:
-    return [sys.executable, str(manage), "work"]
+def worker_commands(manage: Path) -> dict[str, list[str]]:
+    """One worker for jobs that use a processor, and one, by threads, for what waits for other programs and for time."""
+    work = [sys.executable, str(manage), "work", "--queues"]
+    waiting = [*work, *WAITING, "--at-once", "4"]  # one that hangs keeps sweeps from none of the others
+    return {"worker": [*work, "images", "imports", "analysis", "models"], "mail and sweeps": waiting}
 
 
 def simulation_command(port_file: Path) -> list[str]:
@@ -88,8 +104,8 @@ def stop_signals() -> Iterator[None]:
 
 
 def wait_until_healthy(address: str, children: Children) -> None:
-    """Return when /healthz answers 200. Raises SiteRefused after a minute."""
-    _wait_until(lambda: _is_healthy(address), children, f"{address}/healthz did not answer")
+    """Return when /healthz says that answers can be stored; workers come later. Raises SiteRefused after a minute."""
+    _wait_until(lambda: is_healthy(address), children, f"{address}/healthz did not answer")
 
 
 def wait_until_there(path: Path, children: Children) -> None:
@@ -97,10 +113,13 @@ def wait_until_there(path: Path, children: Children) -> None:
     _wait_until(path.exists, children, f"{path} was not written")
 
 
-def _is_healthy(address: str) -> bool:
+def is_healthy(address: str) -> bool:
+    """Whether it can store answers, with a worker or without."""
     try:
         with urllib.request.urlopen(f"{address}/healthz", timeout=2) as response:  # noqa: S310
             return bool(response.status == 200)
+    except urllib.error.HTTPError as answer:
+        return b'"degraded"' in answer.read()
     except (urllib.error.URLError, ConnectionError, TimeoutError):
         return False
 

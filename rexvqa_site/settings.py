@@ -14,15 +14,21 @@ from django.core.exceptions import ImproperlyConfigured
 from annotation.site.privacy import UMASK
 from rexvqa_site.env import (
     cookie_name,
+    counts_in,
     env_bool,
+    env_bucket,
     env_certificates,
     env_endpoints,
     env_folders,
     env_int,
+    env_media,
     env_networks,
+    env_numbers,
+    env_pacs,
     env_path,
     env_provider,
     env_secret,
+    env_senders,
     env_site,
     env_str,
     env_url,
@@ -38,10 +44,17 @@ MEDIA_ROOT = HOME / "media"
 TEMP_ROOT = HOME / "tmp"
 BACKUP_ROOT = env_path("REXVQA_BACKUPS", HOME / "backups")
 BACKUP_DAYS = env_int("REXVQA_BACKUP_DAYS", 7)  # after which the page of the site asks for a new backup; 0: never
+BACKUP_KEY = env_str("REXVQA_BACKUP_KEY")  # a public key of age, for which every backup is encrypted
+_seals = env_str("REXVQA_AUDIT_SEALS")
+AUDIT_SEALS = Path(_seals).expanduser().resolve() if _seals else None
 STATIC_ROOT = HOME / "static"
 os.umask(UMASK)
 for _folder in (HOME, MEDIA_ROOT, TEMP_ROOT):
     _folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+# Where the files of images are: "folder" (MEDIA_ROOT) or "s3://bucket/prefix"; and where else they are looked for.
+MEDIA = env_media("REXVQA_MEDIA") or "folder"
+MEDIA_ALSO = env_media("REXVQA_MEDIA_ALSO")
+MEDIA_S3 = env_bucket()
 
 # --- Keys -----------------------------------------------------------------------------------------
 SECRET_KEY = env_secret("REXVQA_SECRET_KEY", HOME / "secret_key")
@@ -80,7 +93,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "annotation.views.site.middleware.ReceiptMiddleware",
-    "annotation.views.site.middleware.ClientAddressMiddleware",
+    "annotation.views.site.middleware.ProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "annotation.views.site.middleware.NoStoreMiddleware",
@@ -127,6 +140,7 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
+FORM_RENDERER = "annotation.forms.QuickSelects"
 
 # --- Database -------------------------------------------------------------------------------------
 # SQLite as measured for many writers: WAL, FULL (an acknowledged answer survives power loss),
@@ -138,6 +152,8 @@ SQLITE_OPTIONS: dict[str, Any] = {
         "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA cache_size=-64000;PRAGMA mmap_size=134217728;"
     ),
 }
+# A host that vanishes takes its locks with it after 25 seconds, not after the two hours of TCP. Told to both sides.
+SIGNS_OF_LIFE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
 
 
 def database_from(url: str) -> dict[str, Any]:
@@ -148,8 +164,15 @@ def database_from(url: str) -> dict[str, Any]:
         config["CONN_MAX_AGE"] = None
         config["CONN_HEALTH_CHECKS"] = False
     elif config["ENGINE"] == "django.db.backends.postgresql":
+        # A pooler of transactions gives each another connection: no cursor and no prepared statement outlives it.
+        mode = config.setdefault("OPTIONS", {}).pop("pool_mode", "session")
+        if mode not in ("session", "transaction"):
+            raise ImproperlyConfigured("pool_mode of DATABASE_URL must be session or transaction")
+        config["DISABLE_SERVER_SIDE_CURSORS"] = mode == "transaction"
         # Compiling a query of ours takes PostgreSQL 200 ms, which no answer to a page wins back.
-        config["OPTIONS"] = {**config.get("OPTIONS", {}), "options": "-c synchronous_commit=on -c jit=off"}
+        on_server = {"synchronous_commit": "on", "jit": "off", **SIGNS_OF_LIFE}
+        options = " ".join(f"-c {name.replace('keep', 'tcp_keep')}={value}" for name, value in on_server.items())
+        config["OPTIONS"] = {**config["OPTIONS"], **SIGNS_OF_LIFE, "options": options}
     else:
         raise ImproperlyConfigured("DATABASE_URL must name sqlite or postgres")
     return config
@@ -221,6 +244,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked on the machine itself, without TLS
 SECURE_HSTS_SECONDS = env_int("REXVQA_HSTS_SECONDS", 31_536_000) if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 BEHIND_PROXY = env_bool("REXVQA_BEHIND_PROXY")
@@ -263,9 +287,21 @@ FILE_UPLOAD_TEMP_DIR = str(TEMP_ROOT)
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 FILE_UPLOAD_PERMISSIONS = 0o600
 
+# --- Machines -------------------------------------------------------------------------------------
+NODES = env_int("REXVQA_NODES", 1, at_least=1)  # web servers with this database; of several none changes its tables
+
 # --- Background work ------------------------------------------------------------------------------
 CELERY_BROKER_URL = env_url("CELERY_BROKER_URL") or "filesystem://"
 QUEUE_ROOT = HOME / "queue"
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},  # figures, large ones too: of each process
+    "counts": counts_in(CELERY_BROKER_URL, NODES),
+}
+
+# After so many minutes a job of this queue is ended.
+JOB_MINUTES = {"images": 720, "imports": 240, "analysis": 720, "models": 240, "mail": 10}
+JOB_MINUTES |= env_numbers("REXVQA_JOB_MINUTES", JOB_MINUTES)
+JOB_DAYS = env_int("REXVQA_JOB_DAYS", 30)  # after which letters and jobs of the site itself are deleted; 0: never
 JOB_HEARTBEAT_SECONDS = 5
 JOB_STALE_SECONDS = env_int("REXVQA_JOB_STALE_SECONDS", 30, at_least=1)
 
@@ -281,6 +317,17 @@ MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
 
 # The only addresses that are notified of events; their secrets are read when they are needed (endpoints/deliveries.py).
 WEBHOOKS = env_webhooks("REXVQA_WEBHOOKS")
+
+# --- PACS -----------------------------------------------------------------------------------------
+# The only archives that are ever asked for images; their passwords are read when they are needed (ingest/pacs.py).
+DICOMWEB = env_pacs("REXVQA_DICOMWEB")
+DICOMWEB_CERTIFICATES = env_certificates("REXVQA_DICOMWEB_CA_FILE")  # believed beside the public authorities
+# Who may send images to "manage.py receive_dicom"; nobody without this.
+DICOM_SENDERS = env_senders("REXVQA_DICOM_SENDERS")
+DICOM_TITLE = env_str("REXVQA_DICOM_TITLE", "READINGROOM")
+DICOM_BIND = env_str("REXVQA_DICOM_BIND", "127.0.0.1")
+DICOM_PORT = env_int("REXVQA_DICOM_PORT", 11112, at_least=1)
+DICOM_SILENCE_SECONDS = env_int("REXVQA_DICOM_SILENCE_SECONDS", 30, at_least=1)  # after which what came is taken in
 
 # --- E-mail ---------------------------------------------------------------------------------------
 EMAIL_HOST = env_str("REXVQA_EMAIL_HOST")
@@ -338,14 +385,19 @@ SPECTACULAR_SETTINGS = {  # of docs/openapi.json, see manage.py write_api_schema
 
 # --- Log ------------------------------------------------------------------------------------------
 LOG_LEVEL = env_str("REXVQA_LOG_LEVEL", "WARNING")
+LOG_FORMAT = env_word("REXVQA_LOG_FORMAT", ("plain", "json"))
 HEALTH_TOKEN = env_str("REXVQA_HEALTH_TOKEN")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "plain": {"()": "rexvqa_site.logs.WithoutSecrets", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
+        "plain": {
+            "()": "annotation.site.logs.WithoutSecrets",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        },
+        "json": {"()": "annotation.site.logs.AsJson"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": [], "level": LOG_LEVEL},  # none of its own, which would write whole addresses

@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 from _pytest.runner import runtestprotocol
 from django.contrib.contenttypes.management import create_contenttypes
-from django.core.cache import cache as site_cache
+from django.core.cache import caches
+from django.db import connection
 from django.db.models.signals import post_migrate
 from django.template import Context, Template
 from django.test import Client
 from hypothesis import HealthCheck, settings
+from pytest_django import DjangoDbBlocker
 from pytest_django.fixtures import Settings
 
 from annotation.case.kernels.traces import TraceSoFar
@@ -28,6 +30,7 @@ from annotation.jobs import queueing
 from annotation.models import Assignment, AuditEvent, Membership, User
 from annotation.review import answering
 from annotation.review.kernels.visibility import Step
+from annotation.triggers import add_words
 from tests.large_frames import with_large_frame
 from tests.processes import drop_template, migrated_site, postgres_url
 
@@ -156,6 +159,13 @@ def depends_on_database(item: pytest.Item) -> bool:
     return bool(asked or item.get_closest_marker("django_db")) and not names_one
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """With the index of words, which is no part of a model: the tests' database is made without migrations."""
+    with django_db_blocker.unblock(), connection.schema_editor() as editor:
+        add_words(None, editor)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _rows_are_deleted(django_test_environment: None) -> Iterator[None]:
     """After a test that commits. Django truncates every table of PostgreSQL, which takes it a second."""
@@ -209,7 +219,8 @@ def shared_data() -> Path:
 @pytest.fixture(autouse=True)
 def _empty_cache() -> None:
     """What is kept by the number of a row means another row in the next test."""
-    site_cache.clear()
+    for name in ("default", "counts"):
+        caches[name].clear()
 
 
 @pytest.fixture(autouse=True)

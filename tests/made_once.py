@@ -62,8 +62,9 @@ def _stored() -> Rows:
 
 @cache
 def _without_numbers() -> list[str]:
-    """Tables of which SQLite keeps no count."""
-    words = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE ?"
+    """Tables of which SQLite keeps no count, but that of words, which follows by itself."""
+    kept = "type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'annotation_revision_words%'"
+    words = f"SELECT name FROM sqlite_master WHERE {kept} AND sql NOT LIKE ?"
     return [name for (name,) in connection.connection.execute(words, ["% AUTOINCREMENT%"])]
 
 

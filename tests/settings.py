@@ -3,6 +3,7 @@
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -15,6 +16,11 @@ if "REXVQA_HOME" not in os.environ:
             _folder = tempfile.mkdtemp(prefix="rexvqa-tests-", dir=_memory if _is_large else None)
             os.environ[_variable] = _folder
             atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+if "PYTEST_XDIST_WORKER" in os.environ and "xdist" in sys.modules:
+    # A home for each process of a run: its tests may ask what lies there.
+    _home = Path(os.environ["REXVQA_HOME"]) / os.environ["PYTEST_XDIST_WORKER"]
+    _home.mkdir(mode=0o700, exist_ok=True)
+    os.environ["REXVQA_HOME"] = str(_home)
 if "REXVQA_TESTS_SHARED" not in os.environ:  # what the processes of a run make once: they inherit this
     os.environ["REXVQA_TESTS_SHARED"] = _shared = tempfile.mkdtemp(
         prefix="rexvqa-shared-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "licences.md"
-RUN_TIME = ("requirements.txt", *(f"requirements-{part}.txt" for part in ("parquet", "text-search", "embeddings")))
+EXTRAS = ("parquet", "text-search", "embeddings", "object-storage")
+RUN_TIME = ("requirements.txt", *(f"requirements-{part}.txt" for part in EXTRAS))
 _PINNED = re.compile(r"^([a-z0-9][a-z0-9.-]*)==(\S+)", re.M)
 
 
@@ -38,11 +39,11 @@ CARRIED = (
         sha256="d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
     ),
     Carried(
-        *("annotation/figures/fonts/LiberationSans-Regular.ttf", "Liberation Sans", "2.1.5", "OFL-1.1", FONTS),
+        *("annotation/tables/fonts/LiberationSans-Regular.ttf", "Liberation Sans", "2.1.5", "OFL-1.1", FONTS),
         sha256="8d91388f1d3604b3b8ae0e3ee2d140e50cd6122f9214514f4aca772540a4076d",
     ),
     Carried(
-        *("annotation/figures/fonts/LiberationSans-Bold.ttf", "Liberation Sans Bold", "2.1.5", "OFL-1.1", FONTS),
+        *("annotation/tables/fonts/LiberationSans-Bold.ttf", "Liberation Sans Bold", "2.1.5", "OFL-1.1", FONTS),
         sha256="ba0e0dc3f7aca5b0afbc31e800531ee43be3aa79ae35b2ef1f6470a9547765c4",
     ),
 )

@@ -9,11 +9,11 @@ import pytest
 from annotation.endpoints.kernels.completions import is_refusal
 from annotation.generation.kernels.sent_reports import parts_of_report
 from annotation.imaging.kernels.codestreams import ImageRefused, read_jpeg_header
-from annotation.prompts.kernels.filling import names_in, undeclared
-from annotation.quality.kernels.identifiers import masked, spot_identifiers
-from annotation.quality.kernels.question_checks import check
-from annotation.quality.kernels.rules import CheckedQuestion
+from annotation.model_calls.kernels.filling import names_in, undeclared
 from annotation.questionbank.kernels.fields import read_age, read_view
+from annotation.questionbank.kernels.identifiers import masked, spot_identifiers
+from annotation.questionbank.kernels.question_checks import check
+from annotation.questionbank.kernels.rules import CheckedQuestion
 from annotation.validators.kernels.model_families import families_of
 from readerstudy.design.kernels.ordering import keeps_its_place, names_letters
 from tests.linear_time import Rule, slow_shapes

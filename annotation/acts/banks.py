@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.acts import Act, Confirmation
-from annotation.bin.deleting import archive, bring_back
+from annotation.audit.deleting import archive, bring_back
 from annotation.contributions import read_in
-from annotation.discussion.selected_questions import NO_TAG, add_tag, remove_tag
 from annotation.enums import ImageState, Role, ViewPosition
 from annotation.exports.release_files import check_handed_out
 from annotation.exports.releases import withdraw_release
@@ -28,6 +27,7 @@ from annotation.ingest.uploading import archive_upload, uploads_of_images
 from annotation.jobs.queueing import cancel, check_may_manage, jobs_of, retry
 from annotation.models import Image, Job, Question, QuestionBank, Release, Revision, SamplingPlan, Upload, User
 from annotation.questionbank.importing import ManyChanged, bring_back_question, withdraw_question
+from annotation.review.selected_questions import NO_TAG, add_tag, remove_tag
 from annotation.site.permissions import within_reach
 from annotation.validators.asked_about import check_reads_none
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.acts import Act, Confirmation
-from annotation.bin.deleting import bring_back
+from annotation.audit.deleting import bring_back
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.forms import PlainForm
 from annotation.forms.rounds import DueForm, ReviewersForm, ViewingForm
-from annotation.models import ReviewRound, User
+from annotation.models import Assignment, ReviewRound, User
 from annotation.models.fields import AsRead
 from annotation.outcomes.adjudicating import begin_adjudication
 from annotation.refusals import Refused
@@ -37,7 +37,7 @@ from annotation.site.permissions import (
     knows_round,
     may_coordinate,
 )
-from annotation.site.sorted_tables import Columns, by_rank
+from annotation.site.sorted_tables import Columns, by_rank, counted
 
 
 def coordinated_round(person: User, slug: str) -> ReviewRound:
@@ -82,11 +82,11 @@ def rounds_known_to(person: User) -> QuerySet[ReviewRound]:
 def with_counts(rows: QuerySet[ReviewRound]) -> QuerySet[ReviewRound]:
     """As lists show them."""
     rows = rows.select_related("plan__bank", "created_by", "shared_answers")
-    there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
+    there = Assignment.objects.exclude(state=AssignmentState.WITHDRAWN)
     return rows.annotate(
-        n_assignments=Count("assignments", filter=there, distinct=True),
-        n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
-        n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
+        n_assignments=counted(there, "round"),
+        n_submitted=counted(Assignment.objects.filter(state=AssignmentState.SUBMITTED), "round"),
+        n_reviewers=counted(there, "round", Count("reviewer", distinct=True)),
     )
 
 
@@ -117,8 +117,8 @@ class AssignRound(ActOnRound):
 
 
 class SetViewing(ActOnRound):
-    """Which tools of the viewer its reviewers do without, how large their window must be, and what a double-click does:
-    from their next page on. What is not sent is as in an ordinary round.
+    """Which tools of the viewer its reviewers do without, how large their window must be, what a double-click does, and
+    whether they check their display: from their next page on. What is not sent is as in an ordinary round.
     """
 
     name, route, summary = "round-viewing", "viewing/", "Say how reviewers see the images"

@@ -5,10 +5,9 @@ How often a program may ask: so many requests a minute with each token, and of e
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.core.cache import cache
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from msgspec import Struct
@@ -20,6 +19,7 @@ from annotation.models import User
 from annotation.people.links import PeopleRefused
 from annotation.people.second_factors import is_due
 from annotation.people.tokens import PREFIX, holds_token, person_of
+from annotation.site.counting import counted
 
 SCHEME = "Bearer"
 
@@ -87,12 +87,6 @@ class Allowance(Struct, frozen=True):
 
 
 def count_request(caller: str, *, at: datetime) -> Allowance:
-    """Counted in each process of the server by itself: a limit against runaway scripts, no accounting."""
-    minute, second = divmod(int(at.timestamp()), _MINUTE)
-    name, most = f"api-rate:{caller}:{minute}", settings.API_REQUESTS_PER_MINUTE
-    cache.add(name, 0, 2 * _MINUTE)
-    try:
-        used = cache.incr(name)
-    except ValueError:  # gone since the line before
-        used = 1
-    return Allowance(most, most - used, _MINUTE - second)
+    """A limit against runaway scripts, no accounting."""
+    most, used = settings.API_REQUESTS_PER_MINUTE, counted(f"api:{caller}", timedelta(seconds=_MINUTE), at=at)
+    return Allowance(most, most - used, _MINUTE - int(at.timestamp()) % _MINUTE)

@@ -12,7 +12,7 @@ import hmac
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +149,16 @@ def seal(to: Path, *, at: datetime) -> str:
     with to.open("a", encoding="utf-8") as file:
         file.write(json.dumps(line, sort_keys=True) + "\n")
     return str(line["head"])
+
+
+def seal_hourly(at: datetime) -> None:
+    """The sweep: a seal in the file that the site names, if there is none of the last hour. One worker at a time."""
+    to: Path | None = settings.AUDIT_SEALS
+    if to is None or (to.exists() and at.timestamp() - to.stat().st_mtime < timedelta(hours=1).total_seconds()):
+        return
+    with transaction.atomic():
+        lock_log()
+        seal(to, at=at)
 
 
 def verify_seals(path: Path) -> AuditFault | None:

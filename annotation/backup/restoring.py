@@ -19,10 +19,13 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Q
 
+from annotation.audit.belonging import claim
 from annotation.audit.recording import record
 from annotation.backup import taking
-from annotation.backup.taking import FORMAT, KEYS, TABLE_NAME, BackupRefused, ledger, media_files
+from annotation.backup.apart import BackupRefused, Encryption, fetch
+from annotation.backup.taking import FORMAT, KEYS, TABLE_NAME, ledger
 from annotation.models import AuditEvent, User
+from annotation.site import media
 from annotation.site.privacy import SHORTEST_SECRET
 
 Report = Callable[[str], None]
@@ -33,8 +36,19 @@ ENDINGS = ("person.deactivated", "person.removed", "role.withdrawn", "password.s
 FIELDS: dict[str, type] = {"taken_at": str, "rows": dict, "audit_sha256": str, "n_files": int, "n_bytes": int}
 
 
-def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report) -> Manifest:
+def restore_backup(
+    source: Path,
+    *,
+    replace: bool,
+    at: datetime,
+    report: Report,
+    identity: Path | None = None,
+    files_only: bool = False,
+) -> Manifest:
     """Put a backup back, compare the ledgers and end all sessions; returns the manifest, with what the log keeps of it.
+
+    ``identity``: the file that opens one that was encrypted; ``files_only``: PostgreSQL itself has put the database
+    back, as of any moment, and images and keys follow.
 
     Raises BackupRefused, without ``replace`` also for a home that is not empty. The caller holds the lock of the home
     directory, so that no server works in it.
@@ -42,18 +56,25 @@ def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report)
     with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT) as folder:
         unpacked = Path(folder)
         report("unpacking")
-        manifest = unpack_checked(source, unpacked)
-        has_content = _has_content()
+        manifest = unpack_checked(source, unpacked, Encryption(identity=identity))
+        if settings.MEDIA != media.FOLDER and any(media.places()[0].entries()):
+            raise BackupRefused(
+                "bucket_not_empty",
+                f"{settings.MEDIA} holds files already, and a restore replaces none of a bucket. Name a prefix of it "
+                "in REXVQA_MEDIA under which there is nothing",
+            )
+        has_content = any(media.entries()) if files_only else _has_content()
         if has_content and not replace:
             raise BackupRefused(
                 "home_not_empty",
                 f"{settings.HOME} holds a site already. Restore into an empty place (REXVQA_HOME=/new/folder), "
                 "or add --replace: what is there now is then kept in a folder beside it",
             )
-        removals = _removals_since(manifest["taken_at"]) if has_content else []
+        removals = _removals_since(manifest["taken_at"]) if has_content and not files_only else []
         aside = _set_database_aside(at) if has_content else None
-        report("restoring the database")
-        taking.load(unpacked / taking.FILE_NAMES[taking.engine()])
+        if not files_only:
+            report("restoring the database")
+            taking.load(unpacked / taking.FILE_NAMES[taking.engine()])
         report("restoring the files")
         if aside:
             _set_files_aside(aside)
@@ -61,7 +82,7 @@ def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report)
         for key in KEYS:
             if (unpacked / key).exists():
                 shutil.move(unpacked / key, settings.HOME / key)
-    _compare(manifest)
+    _compare(manifest, {} if files_only else taking.current_ledger(manifest["rows"]))
     n_sessions = _end_sessions()
     with transaction.atomic():
         facts = {"taken_at": manifest["taken_at"], "sessions": n_sessions, "removals": removals}
@@ -96,7 +117,7 @@ def _end_sessions() -> int:
 
 
 def _has_content() -> bool:
-    if any(media_files()):
+    if any(media.entries()):
         return True
     return taking.has_tables() and bool(taking.current_ledger([PEOPLE])["rows"][PEOPLE])
 
@@ -118,17 +139,21 @@ def _set_files_aside(aside: Path) -> None:
 
 
 def _move_media(unpacked: Path) -> None:
-    if settings.MEDIA_ROOT.exists():
-        shutil.rmtree(settings.MEDIA_ROOT)
-    if unpacked.exists():
-        shutil.move(unpacked, settings.MEDIA_ROOT)
+    if settings.MEDIA != media.FOLDER:
+        place = media.places()[0]
+        claim(place)
+        media.copy_files(media.Folder(unpacked), place)
+    else:
+        if settings.MEDIA_ROOT.exists():
+            shutil.rmtree(settings.MEDIA_ROOT)
+        if unpacked.exists():
+            shutil.move(unpacked, settings.MEDIA_ROOT)
     settings.MEDIA_ROOT.mkdir(exist_ok=True, mode=0o700)
 
 
-def _compare(manifest: Manifest) -> None:
-    restored = taking.current_ledger(manifest["rows"])
-    files = list(media_files())
-    found = {**restored, "n_files": len(files), "n_bytes": sum(path.stat().st_size for path in files)}
+def _compare(manifest: Manifest, restored: taking.Ledger) -> None:
+    files = list(media.entries())
+    found = {**restored, "n_files": len(files), "n_bytes": sum(one.n_bytes for one in files)}
     different = [name for name, value in found.items() if manifest[name] != value]
     if different:
         sentence = f"restored, but {', '.join(different)} differ from the backup; do not use this copy"
@@ -138,10 +163,11 @@ def _compare(manifest: Manifest) -> None:
 # What is wrong with a backup, found before anything is changed by it
 
 
-def unpack_checked(source: Path, folder: Path) -> Manifest:
+def unpack_checked(source: Path, folder: Path, encryption: Encryption | None = None) -> Manifest:
     """Unpack a backup into an empty folder and hold it against its manifest. Raises BackupRefused."""
+    encryption = encryption or Encryption()
     try:
-        with tarfile.open(source) as archive:
+        with tarfile.open(encryption.open(source, folder)) as archive:
             archive.extractall(folder, filter=_private_member)  # noqa: S202 - stricter than the filter of Python
     except tarfile.FilterError as error:
         raise _not_whole(f"{source} holds a file that would be written elsewhere: {error}") from error
@@ -152,6 +178,8 @@ def unpack_checked(source: Path, folder: Path) -> Manifest:
     try:
         manifest = _manifest(folder)
         _check_database(manifest, folder)
+        if "files_sha256" in manifest:
+            fetch(source, manifest["files_sha256"], folder / "media", encryption)
         _check_files(manifest, folder)
     except BackupRefused as error:
         raise _not_whole(f"{source} {error}") from error

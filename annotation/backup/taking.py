@@ -1,8 +1,12 @@
-"""A backup: one tar file with a consistent copy of the database, the media files, keys and a manifest; those kept."""
+"""A backup: one tar file with a consistent copy of the database, the media files, keys and a manifest; those kept.
+
+The media files of large sites stand beside it: ``apart``.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -11,10 +15,11 @@ import sqlite3
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from django.apps import apps
 from django.conf import settings
@@ -23,20 +28,18 @@ from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.backup.apart import BackupRefused, Encryption, copy_new, list_of
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import AuditEvent, Job, User, WorkerBeat
-from annotation.refusals import Refused
+from annotation.site import media
+from annotation.site.media import StoredFile
 
 ENGINES = {"django.db.backends.sqlite3": "sqlite", "django.db.backends.postgresql": "postgresql"}
 Ledger = dict[str, Any]
 Scalar = Callable[[str], Any]  # runs one SELECT and returns its first value, or None
 TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*")
 FILE_NAMES = {"sqlite": "db.sqlite3", "postgresql": "database.pgdump"}
-
-
-class BackupRefused(Refused):
-    """A backup cannot be written or put back; the sentence says why."""
 
 
 def own_tables() -> list[str]:
@@ -154,27 +157,37 @@ KEYS = ("secret_key", "pseudonym_key", "DEMONSTRATION")
 Report = Callable[[int, int], None]
 
 
-def take_backup(target: Path, *, at: datetime, report: Report, actor: User | None = None) -> dict[str, Any]:
-    """Write a backup to ``target`` while people work, and return its manifest.
+def take_backup(
+    target: Path, *, at: datetime, report: Report, actor: User | None = None, apart: bool = False
+) -> dict[str, Any]:
+    """Write a backup to ``target`` while people work, and return its manifest; ``apart``: its images beside it.
 
     The database comes first, as of one moment; media files never change and are written before their rows, so
-    every file that the snapshot names is there to be copied, but for one that a person removes meanwhile. The file
-    appears under its name when it is whole. The audit log tells of it before the snapshot is taken, so that the backup
-    holds that as well; ``actor`` None: the command line.
+    every file that the snapshot names is there to be copied, but for one that a person removes meanwhile. The files of
+    a bucket are copied into it as well. The backup appears under its name when it is whole. The audit log tells of it
+    before the snapshot is taken, so that the backup holds that, too; ``actor`` None: the command line.
     Raises BackupRefused.
     """
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = target.with_name(target.name + ".part")
+    draft, encryption = target.with_name(target.name + ".part"), Encryption(settings.BACKUP_KEY)
+    is_plain = not encryption.recipients
     try:
-        with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT) as folder, draft.open("wb") as raw:
-            draft.chmod(0o600)
+        with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT) as folder:
+            plain = draft if is_plain else Path(folder) / "backup.tar"
             with transaction.atomic():
                 record("backup.taken", actor=actor, at=at)
             snapshot = Path(folder) / FILE_NAMES[engine()]
-            ledger = dump(snapshot, own_tables())
-            manifest = _write(raw, snapshot, ledger, at=at, report=report)
-            raw.flush()
-            os.fsync(raw.fileno())
+            found: dict[str, Any] = {"taken_at": at.isoformat(), "database": engine(), "media": settings.MEDIA}
+            found |= dump(snapshot, own_tables())
+            if apart:
+                names, found["n_files"], found["n_bytes"] = copy_new(target, encryption, report)
+                found["files_sha256"] = hashlib.sha256(names).hexdigest()
+            manifest = _write(plain, snapshot, found, report=report)
+            if not is_plain:
+                encryption.seal(plain, draft)
+            _make_durable(draft)
+        if apart:
+            list_of(target).write_bytes(names)
         draft.replace(target)
     except OSError as error:
         raise BackupRefused("no_room", f"the backup could not be written: {error.strerror}") from error
@@ -183,44 +196,40 @@ def take_backup(target: Path, *, at: datetime, report: Report, actor: User | Non
     return manifest
 
 
-def media_files() -> Iterator[Path]:
-    """Every stored file, in order of name."""
-    return (path for path in sorted(settings.MEDIA_ROOT.rglob("*")) if path.is_file())
+def _make_durable(path: Path) -> None:
+    with path.open("rb") as file:
+        path.chmod(0o600)
+        os.fsync(file.fileno())
 
 
-def _add(archive: tarfile.TarFile, path: Path) -> int | None:
+def _add(archive: tarfile.TarFile, entry: StoredFile) -> int | None:
     """Bytes of a stored file; None for one that was removed while the backup was written, as people may ask."""
     try:
-        with path.open("rb") as file:
-            entry = archive.gettarinfo(
-                arcname=f"media/{path.relative_to(settings.MEDIA_ROOT).as_posix()}", fileobj=file
-            )
-            archive.addfile(entry, file)
+        with media.opened(entry.key) as file:
+            member = tarfile.TarInfo(f"media/{entry.key}")
+            member.size, member.mtime, member.mode = file.size, int(entry.changed_at), 0o600
+            archive.addfile(member, file)
     except FileNotFoundError:
         return None
-    return entry.size
+    return member.size
 
 
-def _write(raw: BinaryIO, snapshot: Path, ledger: Ledger, *, at: datetime, report: Report) -> dict[str, Any]:
-    with tarfile.open(fileobj=raw, mode="w") as archive:
+def _write(target: Path, snapshot: Path, found: dict[str, Any], *, report: Report) -> dict[str, Any]:
+    with target.open("wb") as raw, tarfile.open(fileobj=raw, mode="w") as archive:
+        target.chmod(0o600)
         archive.add(snapshot, arcname=snapshot.name)
         for key in KEYS:
             if (settings.HOME / key).exists():
                 archive.add(settings.HOME / key, arcname=key)
-        files = list(media_files())
-        n_files, n_bytes = 0, 0
-        for number, path in enumerate(files, start=1):
-            if (size := _add(archive, path)) is not None:
-                n_files, n_bytes = n_files + 1, n_bytes + size
-            report(number, len(files))
-        manifest = {
-            "format": FORMAT,
-            "taken_at": at.isoformat(),
-            "database": engine(),
-            "n_files": n_files,
-            "n_bytes": n_bytes,
-            **ledger,
-        }
+        if "n_files" not in found:
+            files = list(media.entries())
+            sizes = list[int]()
+            for number, one in enumerate(files, start=1):
+                if (size := _add(archive, one)) is not None:
+                    sizes.append(size)
+                report(number, len(files))
+            found |= {"n_files": len(sizes), "n_bytes": sum(sizes)}
+        manifest = {"format": FORMAT, **found}
         body = json.dumps(manifest, indent=1).encode()
         entry = tarfile.TarInfo("manifest.json")
         entry.size, entry.mode = len(body), 0o600
@@ -235,7 +244,7 @@ class BackupParams(TypedDict):
 
 
 JOB_KIND: JobKind[BackupParams] = JobKind("take_backup")
-PATTERN = "reading-room-*.tar"
+PATTERNS = ("reading-room-*.tar", "reading-room-*.tar.age")
 
 
 class KeptBackup(NamedTuple):
@@ -245,13 +254,13 @@ class KeptBackup(NamedTuple):
 
 
 def backup_name(at: datetime) -> str:
-    return f"reading-room-{at:%Y%m%d-%H%M%S}.tar"
+    return f"reading-room-{at:%Y%m%d-%H%M%S}.tar" + (".age" if settings.BACKUP_KEY else "")
 
 
 def kept_backups() -> list[KeptBackup]:
     """The newest first. A backup that is kept elsewhere, as it should be, is not known here."""
     found = []
-    for path in settings.BACKUP_ROOT.glob(PATTERN):
+    for path in chain.from_iterable(map(settings.BACKUP_ROOT.glob, PATTERNS)):
         stat = path.stat()
         found.append(KeptBackup(path.name, datetime.fromtimestamp(stat.st_mtime, tz=UTC), stat.st_size))
     return sorted(found, key=lambda one: one.taken_at, reverse=True)

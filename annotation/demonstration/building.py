@@ -27,8 +27,6 @@ from annotation.demonstration.rehearsing import (
     round_in_adjudication,
 )
 from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam, Stage, expose_all
-from annotation.discussion.commenting import add_comment
-from annotation.discussion.selected_questions import add_tag
 from annotation.enums import AssignmentState, Flag, ImageState, Role
 from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
@@ -46,11 +44,13 @@ from annotation.models import (
     User,
 )
 from annotation.people.roles import add_role
-from annotation.quality.checking import check_revisions
-from annotation.quality.gates import set_gate
+from annotation.questionbank.checking import check_revisions
+from annotation.questionbank.gates import set_gate
 from annotation.questionbank.importing import import_questions, locate
 from annotation.refusals import Refused
+from annotation.review.commenting import add_comment
 from annotation.review.onlookers import judged_questions
+from annotation.review.selected_questions import add_tag
 from annotation.site.permissions import SITE_ROLES
 
 BANK = "Demonstration (simulated)"

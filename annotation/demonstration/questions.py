@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from annotation.demonstration.kernels.phantom_thorax import ChestSpec
-from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam, study_uid_of
+from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam
 from annotation.enums import Flag
 
 WORDING: dict[str, Any] = json.loads(Path(__file__).with_name("wording.json").read_text("utf-8"))
@@ -151,7 +151,7 @@ class DemonstrationQuestion:
 
     @property
     def key(self) -> str:
-        return f"p{self.exam.patient_number}_a{self.exam.accession_number}_s{self.exam.study_uid}_{self.number}"
+        return f"{self.exam.study_id}_{self.number}"
 
 
 def all_questions(exams: Sequence[DemonstrationExam] = EXAMS) -> list[DemonstrationQuestion]:
@@ -354,10 +354,10 @@ def records_of(questions: Sequence[DemonstrationQuestion]) -> dict[str, dict[str
 def _record(question: DemonstrationQuestion) -> dict[str, Any]:
     exam = question.exam
     findings, impression = report(exam.spec)
-    prior = {"prior_study": study_uid_of(exam.prior)} if exam.prior else {}
+    prior = {"prior_study": replace(exam, number=exam.prior, prior=None).study_id} if exam.prior else {}
     return {
         **prior,
-        "study_id": question.key.rsplit("_", 1)[0],
+        "study_id": exam.study_id,
         "task_name": question.task,
         "question": question.stem,
         "options": [f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=True)],

@@ -50,7 +50,11 @@ class DemonstrationExam:
 
     @property
     def study_uid(self) -> str:
-        return study_uid_of(self.number)
+        return f"1.2.826.0.1.3680043.10.1338.{self.number}"
+
+    @property
+    def study_id(self) -> str:
+        return f"p{self.patient_number}_a{self.accession_number}_s{self.study_uid}"
 
     def path_of(self, view: Projection) -> str:
         """Where the file is, relative to the question file."""
@@ -66,10 +70,6 @@ class DemonstrationExam:
             study_uid=self.study_uid,
             patient_number=self.patient_number,
         )
-
-
-def study_uid_of(number: int) -> str:
-    return f"1.2.826.0.1.3680043.10.1338.{number}"
 
 
 def _exam(

@@ -23,6 +23,7 @@ from typing import Any, Self
 import requests
 import urllib3
 from django.conf import settings
+from django.utils.translation import gettext as _
 from msgspec import Struct
 from msgspec.structs import replace
 from requests.adapters import HTTPAdapter
@@ -31,6 +32,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.util.ssl_ import create_urllib3_context
 
 from annotation.call_enums import Ending
+from annotation.endpoints.configured_endpoints import MODEL_NAME, EndpointRefused, endpoint_to_ask, key_for
 from annotation.endpoints.kernels.completions import ModelRequest, Route
 from annotation.endpoints.kernels.endpoint_list import ApiKey, Endpoint
 
@@ -375,3 +377,28 @@ def _name_of(error: BaseException) -> str:
     """Of the innermost error: ``SSLCertVerificationError`` tells more than the ``ConnectionError`` around it."""
     inner = getattr(error, "reason", None) or next((one for one in error.args if isinstance(one, Exception)), None)
     return _name_of(inner) if isinstance(inner, Exception) else type(error).__name__
+
+
+LISTING = Limits(connect_seconds=3, read_seconds=5, total_seconds=5)  # a person waits for it
+MOST_LISTED = 1_000
+
+
+def models_listed(name: str, *, at: datetime) -> list[str]:
+    """The models that the endpoint of this name lists now; it has few seconds. Raises EndpointRefused in words."""
+    endpoint = endpoint_to_ask(name)
+    with ModelClient(endpoint, key_for(endpoint), limits=LISTING) as client:
+        reply = client.send(ModelRequest(Route.MODELS, b""), at=at)
+    names = [one for one in names_in(reply.body) or () if MODEL_NAME.fullmatch(one)]
+    if not names:
+        sentence = _("The endpoint “%(name)s” gives no list of its models (%(why)s).")
+        why = f"{reply.ending.label}, {reply.status}" if reply.ending == Ending.HTTP_ERROR else reply.ending.label
+        raise EndpointRefused("no_list", sentence % {"name": name, "why": why})
+    return sorted(set(names))[:MOST_LISTED]
+
+
+def names_in(body: bytes) -> list[str] | None:
+    """None where it is no list of models."""
+    try:
+        return [str(one["id"]) for one in json.loads(body)["data"]]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return None

@@ -23,6 +23,7 @@ from annotation.audit.recording import record
 from annotation.endpoints.client import BoundedSession, printable
 from annotation.endpoints.configured_endpoints import private_text
 from annotation.endpoints.kernels.endpoint_list import EVENTS, TEST, Webhook, secret_bytes, signature
+from annotation.enums import JobQueue
 from annotation.jobs.handlers import JobKind, NoParams, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import AuditEvent, User, WebhookCursor, WebhookDelivery
@@ -30,7 +31,7 @@ from annotation.models.fields import public_id
 from annotation.models.people import LONGEST_ANSWER
 from annotation.refusals import Refused
 
-JOB_KIND: JobKind[NoParams] = JobKind("send_webhooks")
+JOB_KIND: JobKind[NoParams] = JobKind("send_webhooks", JobQueue.MAIL)
 KEY_FOLDER = "webhook_keys"  # of the home; not in a backup
 PAUSES = tuple(timedelta(minutes=n) for n in (1, 5, 30, 120, 360, 720, 1440))  # before each further attempt
 AT_ONCE = 100

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.call_enums import Ending, ProbeAnswer, ProbeQuestion
-from annotation.endpoints.client import Exchange, Limits, ModelClient, printable
+from annotation.endpoints.client import Exchange, Limits, ModelClient, names_in, printable
 from annotation.endpoints.configured_endpoints import EndpointRefused, checked_model, endpoint_named, endpoints, key_for
 from annotation.endpoints.kernels.completions import (
     AT_THE_LIMIT,
@@ -40,7 +40,7 @@ from annotation.endpoints.kernels.completions import (
     read_completion,
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.enums import JobState
+from annotation.enums import JobQueue, JobState
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import EndpointLease, EndpointProbe, Job, Price, User
@@ -100,7 +100,7 @@ class ProbeParams(TypedDict):
     actor: int
 
 
-KIND: JobKind[ProbeParams] = JobKind("probe_endpoint")
+KIND: JobKind[ProbeParams] = JobKind("probe_endpoint", JobQueue.MODELS)
 LIMITS = Limits(total_seconds=300)
 N_CALLS = 3
 RESTS = (1, 4, 15)  # seconds before a busy server is asked once more
@@ -260,9 +260,7 @@ def unlisted(made: EndpointProbe) -> str:
 
 def _listed(model: str, body: bytes) -> Found:
     """Whether the list holds the name; Ollama lists ``name:latest`` for what is asked for as ``name``."""
-    try:
-        names = [str(one["id"]) for one in json.loads(body)["data"]]
-    except (ValueError, RecursionError, LookupError, TypeError):
+    if (names := names_in(body)) is None:
         return UNKNOWN, "The endpoint gives no list of its models.", {}
     if {model, f"{model}:latest"} & set(names):
         return YES, "The endpoint lists a model of this name.", {}

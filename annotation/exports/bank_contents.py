@@ -7,16 +7,17 @@ PNG of 16 bit, or of 8 where they have no more, bones white; the ending of the p
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext
 from msgspec import Struct, field
+from msgspec.json import decode
+from msgspec.json import encode as encoded
 from msgspec.structs import replace
 
 from annotation.enums import IdentifierKind, ImageState, ImportKind, ImportState, QuestionState, RenditionKind, Word, _
@@ -26,12 +27,11 @@ from annotation.exports.kernels.question_records import (
     ExamNames,
     RecordWording,
     StoredQuestion,
-    cell_text,
     cells_of,
     columns_of,
-    fields_of_line,
     is_column,
     is_given_back,
+    line_of,
     text_of,
     usual_record,
 )
@@ -46,20 +46,23 @@ from annotation.models import (
     Question,
     QuestionBank,
     Rendition,
+    Report,
     Revision,
     Settlement,
     SourceIdentifier,
 )
-from annotation.quality.gates import gate_of
-from annotation.quality.kernels.question_checks import PartState
-from annotation.quality.validity import gate_is
 from annotation.questionbank.editing import labels_of_exam
+from annotation.questionbank.gates import gate_of
 from annotation.questionbank.kernels.column_matching import FIELD
-from annotation.questionbank.kernels.entries import SPLIT, STATE
-from annotation.questionbank.kernels.records import parsed, read_source
+from annotation.questionbank.kernels.entries import STATE
+from annotation.questionbank.kernels.examfields import IMAGE_LISTS, TABLE_LISTS
+from annotation.questionbank.kernels.question_checks import PartState
+from annotation.questionbank.kernels.records import RecordReader, parsed, read_source
 from annotation.questionbank.priors import images_at, keys_of_questions, roots_of
+from annotation.questionbank.validity import gate_is
 
 AT_ONCE = 1_000
+Record = tuple[StoredQuestion, dict[str, Any]]  # with its usual record
 
 
 class BankQuestion(Struct, frozen=True):
@@ -76,6 +79,31 @@ def gate_to_export_by(bank: QuestionBank) -> Gate:
         sentence = gettext("“%(bank)s” has no gate: say on its page “Validity” what its questions have to pass.")
         raise ExportRefused("no_gate", sentence % {"bank": bank.name}, status=422)
     return gate
+
+
+class WordingRow(NamedTuple):
+    """A revision with its key, by the names of the columns of AnswerKey: plain values, no objects of models."""
+
+    revision_id: int
+    revision__question_id: int
+    revision__bank_import_id: int
+    revision__content_sha256: str
+    revision__images_left_out: list[str] | None
+    report_id: int | None
+    extra: str
+    revision__stem: str
+    revision__options: list[str]
+    key: str
+    explanation: str
+    revision__task: str
+    revision__category: str
+    revision__subcategory: str
+    revision__question_class: str
+    revision__difficulty: str
+
+    @property
+    def wording(self) -> RecordWording:
+        return RecordWording(self.revision__stem, tuple(self.revision__options), *self[9:])
 
 
 class BankContents:
@@ -127,28 +155,29 @@ class BankContents:
 
     def _of_chunk(self, chunk: Sequence[Question], names: dict[int, ExamNames]) -> Iterator[BankQuestion]:
         ids = [question.pk for question in chunk]
-        revisions = self._revisions(ids)
-        ids_shown = [one.pk for listed in revisions.values() for one in listed]
-        keys = AnswerKey.objects.select_related("report").in_bulk(ids_shown)
-        edits = Edit.objects.select_related("settlement__round").in_bulk(ids_shown)
-        settled = Settlement.objects.filter(revision__in=ids_shown).order_by("pk")
+        rows = self._rows(ids)
+        reports = Report.objects.in_bulk({row.report_id for listed in rows.values() for row in listed} - {None})
+        edited = [row.revision_id for listed in rows.values() if len(listed) > 1 for row in listed]
+        edits = Edit.objects.select_related("settlement__round").in_bulk(edited)
+        settled = Settlement.objects.filter(revision__in=edited).order_by("pk")
         rounds = dict(settled.values_list("revision", "round__name"))  # the newest of each
         own_ids = keys_of_questions(self.bank.pk, ids)
         for question in chunk:
-            if listed := revisions.get(question.pk):
+            if listed := rows.get(question.pk):
                 exam = names.get(question.exam_id, ExamNames())
                 own_id = own_ids.get(question.pk, question.public_id)
-                yield self._question(question, own_id, exam, listed, keys, edits, rounds)
+                report = reports.get(listed[0].report_id or 0)
+                yield self._question(question, own_id, exam, listed, report, edits, rounds)
 
-    def _revisions(self, ids: Sequence[int]) -> dict[int, list[Revision]]:
+    def _rows(self, ids: Sequence[int]) -> dict[int, list[WordingRow]]:
         """By question: the revision of the newest file, and those written since."""
-        of_files = {one.pk for one in self.imports}
-        found: dict[int, list[Revision]] = defaultdict(list)
-        rows = Revision.objects.filter(question__in=ids, bank_import__state=ImportState.PUBLISHED)
-        for row in rows.order_by("question", "number"):
-            if row.bank_import_id in of_files:
-                found[row.question_id].clear()
-            found[row.question_id].append(row)
+        found: dict[int, list[WordingRow]] = defaultdict(list)
+        asked = {"revision__question__in": ids, "revision__bank_import__state": ImportState.PUBLISHED}
+        rows = AnswerKey.objects.filter(**asked).order_by("revision__question", "revision__number")
+        for row in map(WordingRow._make, rows.values_list(*WordingRow._fields)):
+            if row.revision__bank_import_id in self._layouts:
+                found[row.revision__question_id].clear()
+            found[row.revision__question_id].append(row)
         return found
 
     def _question(
@@ -156,32 +185,29 @@ class BankContents:
         question: Question,
         key: str,
         exam: ExamNames,
-        revisions: Sequence[Revision],
-        keys: dict[int, AnswerKey],
+        rows: Sequence[WordingRow],
+        report: Report | None,
         edits: dict[int, Edit],
         rounds: dict[int, str],
     ) -> BankQuestion:
-        base, *later = revisions
-        imported, truth = _wording(base, keys[base.pk]), keys[base.pk]
+        base, *later = rows
+        imported = base.wording
         steps = tuple(
-            _step(one, keys[one.pk], edits.get(one.pk), rounds.get(before.pk, ""))
-            for before, one in zip(revisions, later, strict=False)
+            _step(one, edits.get(one.revision_id), rounds.get(before.revision_id, ""))
+            for before, one in zip(rows, later, strict=False)
         )
-        extra = parsed(truth.extra)
-        layouts = next((one.result.get("layouts", ()) for one in self.imports if one.pk == base.bank_import_id), ())
-        report = truth.report
+        extra = parsed(base.extra)
         texts = (report.indication, report.comparison, report.findings, report.impression) if report else ("",) * 4
         written = steps[-1].wording if steps and self._latest else imported
-        source = read_source(extra, layouts)
+        source = read_source(extra, self._layouts.get(base.revision__bank_import_id, ()))
         state = str(question.state) if self._latest else ""  # it is of the newest wording
         stored = StoredQuestion(
-            key, imported, written, exam, texts, extra, source, base.content_sha256, state, question.split
+            *(key, imported, written, exam, texts, extra, source, base.revision__content_sha256, state, question.split)
         )
-        if any(one.images_left_out for one in revisions):
-            return self._with_left_out(BankQuestion(question, stored, steps), revisions)
-        return BankQuestion(question, stored, steps)
+        found = BankQuestion(question, stored, steps)
+        return self._with_left_out(found, rows) if any(one.revision__images_left_out for one in rows) else found
 
-    def _with_left_out(self, one: BankQuestion, revisions: Sequence[Revision]) -> BankQuestion:
+    def _with_left_out(self, one: BankQuestion, rows: Sequence[WordingRow]) -> BankQuestion:
         """The same with the images that each of its wordings leaves out, in the order of the record."""
         exam, paths = one.question.exam_id, dict(zip(one.stored.placed_paths(), one.stored.paths(), strict=True))
         found = images_at({(exam, path) for path in paths}, self._roots)
@@ -193,7 +219,8 @@ class BankContents:
             if public_id not in named
         }
         imported, *later = [
-            tuple(name for public_id, name in named.items() if public_id in revision.left_out) for revision in revisions
+            tuple(name for public_id, name in named.items() if public_id in (row.revision__images_left_out or ()))
+            for row in rows
         ]
         steps = tuple(
             step._replace(wording=step.wording._replace(left_out=left_out))
@@ -202,6 +229,10 @@ class BankContents:
         base = one.stored.imported._replace(left_out=imported)
         written = steps[-1].wording if steps and self._latest else base
         return BankQuestion(one.question, replace(one.stored, imported=base, written=written), steps)
+
+    @cached_property
+    def _layouts(self) -> dict[int, Sequence[Sequence[str]]]:
+        return {one.pk: one.result.get("layouts", ()) for one in self.imports}
 
     @cached_property
     def _roots(self) -> set[str]:
@@ -231,18 +262,10 @@ def _names_of(rows: Iterable[tuple[str, str, dict[str, str]]]) -> ExamNames:
     return ExamNames(key, numbers.get("patient", ""), numbers.get("accession", ""), study_uid, paths, prior)
 
 
-def _wording(row: Revision, truth: AnswerKey) -> RecordWording:
-    task, category, subcategory, question_class, difficulty = map(
-        str, (row.task, row.category, row.subcategory, row.question_class, row.difficulty)
-    )
-    texts = (row.stem, tuple(row.options), truth.key, truth.explanation)
-    return RecordWording(*texts, task, category, subcategory, question_class, difficulty)
-
-
-def _step(row: Revision, truth: AnswerKey, edit: Edit | None, settled_in: str) -> EditStep:
+def _step(row: WordingRow, edit: Edit | None, settled_in: str) -> EditStep:
     """``settled_in``: the round that last settled the wording before, where the edit names none."""
     prompted_by = edit.settlement.round.name if edit and edit.settlement else settled_in
-    return EditStep(_wording(row, truth), edit.reason if edit else "", prompted_by)
+    return EditStep(row.wording, edit.reason if edit else "", prompted_by)
 
 
 IMAGES_AT_ONCE = 500
@@ -343,51 +366,55 @@ def check_form(form: BankForm) -> None:
 def write_questions(
     contents: BankContents, questions: Iterable[BankQuestion], form: BankForm, folder: Path
 ) -> QuestionsWritten:
-    """Write the file of this form into the folder. The questions are gone through once; a table asks for its columns
-    first, which goes through the bank once more.
-    """
+    """Write the file of this form into the folder. The questions are gone through once."""
     done = QuestionsWritten()
-    stored = _checked((one.stored for one in questions), done)
+    is_table = form not in (BankForm.REXVQA, BankForm.JSONL)
+    records = _checked((one.stored for one in questions), TABLE_LISTS if is_table else IMAGE_LISTS, done)
     path = folder / form.file_name
     with path.open("w+b") as file:
         if form == BankForm.REXVQA:
-            _write_object(file, stored)
+            _write_object(file, records)
         elif form == BankForm.JSONL:
-            for one in stored:
-                file.write(json.dumps(fields_of_line(one), ensure_ascii=False).encode() + b"\n")
+            file.writelines(line_of(*one).encode() + b"\n" for one in records)
         else:
-            _write_table(file, stored, contents, form, done)
+            _write_table(file, records, contents, form, done)
         file.flush()
         file.seek(0)
         done.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return done
 
 
-def _checked(stored: Iterable[StoredQuestion], done: QuestionsWritten) -> Iterator[StoredQuestion]:
+def _checked(stored: Iterable[StoredQuestion], lists: Sequence[str], done: QuestionsWritten) -> Iterator[Record]:
+    readers: dict[str, RecordReader] = {}
     for one in stored:
-        done.n_not_given_back += not is_given_back(one)
-        yield one
+        usual = usual_record(one, lists)
+        done.n_not_given_back += not is_given_back(one, usual, readers)
+        yield one, usual
 
 
-def _write_object(file: BinaryIO, stored: Iterable[StoredQuestion]) -> None:
+def _write_object(file: BinaryIO, records: Iterable[Record]) -> None:
     before = "{"
-    for one in stored:
-        file.write((before + text_of(one)).encode())
+    for one in records:
+        file.write((before + text_of(*one)).encode())
         before = ","
     file.write(b"{}" if before == "{" else b"\n}\n")
 
 
 def _write_table(
-    file: BinaryIO, stored: Iterable[StoredQuestion], contents: BankContents, form: BankForm, done: QuestionsWritten
+    file: BinaryIO, records: Iterable[Record], contents: BankContents, form: BankForm, done: QuestionsWritten
 ) -> None:
+    """Rows wait in a file until all columns are known."""
     names = {STATE}
-    for one in contents.questions():
-        names |= {SPLIT} if one.stored.split else set()
-        names.update(name for name, value in usual_record(one.stored).items() if cell_text(name, value))
-    columns = columns_of(names)
-    done.left_out = sorted(name for name in names if not is_column(name) and name != "options")
-    rows = (cells_of(one, columns) for one in stored)
-    asked = [Column(name, Kind.TEXT, FIELD[name].label if name in FIELD else "") for name in columns]
-    for file_name, content in tables.descriptions(contents.bank.slug, {"questions": asked}).items():
-        (Path(file.name).parent / file_name).write_bytes(content)
-    tables.write_table(file, asked, rows, Format(form.value), is_marked=True)
+    with tables.scratch_file() as waiting:
+        for one in records:
+            cells = cells_of(*one)
+            names.update(cells)
+            waiting.write(encoded(cells) + b"\n")
+        columns = columns_of(names)
+        done.left_out = sorted(name for name in names if not is_column(name) and name != "options")
+        asked = [Column(name, Kind.TEXT, FIELD[name].label if name in FIELD else "") for name in columns]
+        for file_name, content in tables.descriptions(contents.bank.slug, {"questions": asked}).items():
+            (Path(file.name).parent / file_name).write_bytes(content)
+        waiting.seek(0)
+        rows = ([cells.get(name, "") for name in columns] for cells in map(decode, waiting))
+        tables.write_table(file, asked, rows, Format(form.value), is_marked=True)

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
+from annotation.enums import JobQueue
 from annotation.exports.release_files import ImageSize, check_handed_out, renditions_of, zip_of
 from annotation.exports.tables import ExportRefused, whole_file
 from annotation.jobs.handlers import JobKind, Progress, Result
@@ -29,7 +30,7 @@ class PackingParams(TypedDict):
     images: str
 
 
-KIND: JobKind[PackingParams] = JobKind("pack_release")
+KIND: JobKind[PackingParams] = JobKind("pack_release", JobQueue.IMAGES)
 
 
 class PackedRelease(Struct, frozen=True):

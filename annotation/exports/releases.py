@@ -28,11 +28,11 @@ from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import ExportRefused
 from annotation.ingest.completeness import has_lost_images, waits_for_images
 from annotation.models import Finding, Gate, QuestionBank, Release, ReleasedQuestion, Revision, User
-from annotation.quality.kernels.question_checks import IDENTIFIER_FREE, PartState
-from annotation.quality.kernels.rules import RELEASED_TWIN
-from annotation.quality.validity import gate_is
 from annotation.questionbank.importing import withdrawal_reason
+from annotation.questionbank.kernels.question_checks import IDENTIFIER_FREE, PartState
+from annotation.questionbank.kernels.rules import RELEASED_TWIN
 from annotation.questionbank.priors import Patients, patients_of
+from annotation.questionbank.validity import gate_is
 
 MOST_NAME = 100
 
@@ -58,7 +58,7 @@ class NearReleased(Struct, frozen=True):
 
     @classmethod
     def of(cls, result: Mapping[str, Any], planned: Collection[int], near: Collection[int], at: datetime) -> Self:
-        """By a ReleasedResult of annotation.quality.duplicates, and the wordings in which something near was found."""
+        """By a ReleasedResult of questionbank.duplicates, and the wordings in which something near was found."""
         n_compared = sum(pk <= result["newest"] for pk in planned)
         n_since = Release.objects.filter(released_at__gt=at).count()
         n = sum(pk in planned for pk in near)

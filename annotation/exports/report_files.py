@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import shutil
 import textwrap
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from django.conf import settings
 from msgspec import Struct
 
 from annotation.exports.tables import Format, whole_file, write_codebook, write_entry, write_table
@@ -22,6 +25,7 @@ from annotation.tables.prose import WIDTH
 SUMS = "SHA256SUMS"
 ABOUT_SUMS = f"SHA-256 of every other file: check with sha256sum -c {SUMS}"
 SCRIPT = Path(__file__).parent / "kernels" / "recompute.py"
+LONG_WORK = ("figures/", "flow.", "tables/")
 Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
 
 
@@ -102,13 +106,32 @@ def lines_of_files(files: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def write_contents(folder: Path, contents: Sequence[Content], tell: Tell | None = None) -> list[WrittenFile]:
-    """Write every file and the sums; files of the same name are replaced."""
+@contextmanager
+def begun_folder(name: str, *state: str) -> Iterator[Path]:
+    """Where a report is written. Asked for again with the same state, which is another one where a figure or a table
+    would be, it holds what was finished before the worker was stopped. It goes once the block ends well; what is left
+    is swept with other leftovers.
+    """
+    folder = Path(settings.TEMP_ROOT) / f"{name}-{hashlib.sha256('|'.join(state).encode()).hexdigest()[:32]}"
+    folder.mkdir(exist_ok=True, mode=0o700)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_contents(
+    folder: Path, contents: Sequence[Content], tell: Tell | None = None, *, goes_on: bool = False
+) -> list[WrittenFile]:
+    """Write every file and the sums; files of the same name are replaced.
+
+    ``goes_on``: figures and tables that lie there are whole, and stay; what follows from rows is always made.
+    """
     n_files, written = len(contents) + 1, []
     for place, content in enumerate(contents):
         if tell is not None:
             tell(place, n_files, content.name)
-        written.append(_write(folder, content.name, content.make(), content.about))
+        path = folder / content.name
+        is_there = goes_on and content.name.startswith(LONG_WORK) and path.is_file()
+        written.append(_write(folder, content.name, path.read_bytes() if is_there else content.make(), content.about))
     sums = "".join(f"{one.sha256}  {one.name}\n" for one in sorted(written, key=lambda one: one.name))
     written.append(_write(folder, SUMS, sums.encode(), ABOUT_SUMS))
     if tell is not None:

@@ -43,6 +43,7 @@ from annotation.review.kernels.form import Ground, Judgement
 from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
 from annotation.review.reassigning import give_questions, open_rows
 from annotation.review.submitting import hide_case, make_review
+from annotation.site.sorted_tables import analyze
 
 TAKES_REVIEW = frozenset({AssignmentState.WAITING, AssignmentState.SKIPPED})
 WHY_NOT = {
@@ -167,8 +168,8 @@ class Placing:
                 check_no_role_conflict(person, Role.REVIEWER, self.review_round)
             except PeopleRefused as refusal:
                 roles[person.pk] = refusal.sentence
-        questions = {one.wording.question.number: one.wording.question for one in found}
-        conflicts = ineligible(people, questions.values(), self.review_round.steps, self.review_round)
+        number_of = {one.wording.question.question_id: one.wording.question.number for one in found}
+        conflicts = ineligible(people, number_of, self.review_round.steps, self.review_round)
         place = {person.pk: index for index, person in enumerate(people)}
         for one in found:
             reasons = conflicts.get((place[one.person.pk], one.wording.question.number), set())
@@ -302,10 +303,11 @@ def _store(review_round: ReviewRound, placing: Placing, *, actor: User | None, a
         assignment, row, time = assignments[one.key], one.row, _time_of(one.row)
         assignment.round, assignment.revision = review_round, wordings[assignment.revision_id]
         if row.blind is not None:
-            answers.append(make_answer(assignment, row.blind, at=at, **time))
+            answers.append(make_answer(assignment, row.blind, meant=row.meant, at=at, **time))
         reviews.append(make_review(assignment, one.judgement, one.ground, simulated=row.simulated, at=at, **time))
     BlindAnswer.objects.bulk_create(answers, batch_size=AT_ONCE)
     Review.objects.bulk_create(reviews, batch_size=AT_ONCE)
+    analyze(len(reviews), Assignment, BlindAnswer, Review)
     identifying = {one.key[1] for one in placing.placed if Flag.IDENTIFIES in one.judgement.flags}
     for revision in Revision.objects.filter(pk__in=identifying).select_related("question__exam").order_by("pk"):
         hide_case(revision, actor=actor, at=at)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +15,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Max, Q
 from django.utils import translation
@@ -32,6 +30,7 @@ from annotation.exports.report_files import (
     Content,
     Tell,
     WrittenFile,
+    begun_folder,
     csv_contents,
     listed_files,
     script_content,
@@ -53,7 +52,6 @@ from annotation.exports.review_tables import (
 )
 from annotation.exports.reviews import columns_of_reviews, review_rows
 from annotation.exports.tables import ExportRefused
-from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import Question, Review, ReviewRound, Settlement, User
 from annotation.outcomes.agreement import DRAWS, difficulty_table, judged_difficulties, round_agreement
 from annotation.outcomes.round_figures import (
@@ -69,6 +67,7 @@ from annotation.outcomes.round_figures import (
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.outcomes import newest_reviews, outcomes_of_round, rules_of
 from annotation.review.reviewer_progress import round_times
+from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.tables.kernels.table import Table
 
 FACTS = "report.json"
@@ -97,18 +96,23 @@ def write_review_report(
 
 def pack_review_report(review_round: ReviewRound, packed: Path, tell: Tell | None = None) -> ReviewReport:
     """The same folder as one ZIP file; nobody has taken it by that. Raises ExportRefused."""
-    with tempfile.TemporaryDirectory(prefix="review-report-", dir=settings.TEMP_ROOT) as place:
-        done = _write(review_round, Path(place), tell)
-        zip_folder(Path(place), packed, f"{review_round.slug}-report")
+    with begun_folder("review-report", state_of_report(review_round)) as place:
+        done = _write(review_round, place, tell, goes_on=True)
+        zip_folder(place, packed, f"{review_round.slug}-report")
     return done
 
 
 def _write(
-    review_round: ReviewRound, folder: Path, tell: Tell | None = None, *, with_names: bool = False
+    review_round: ReviewRound,
+    folder: Path,
+    tell: Tell | None = None,
+    *,
+    with_names: bool = False,
+    goes_on: bool = False,
 ) -> ReviewReport:
     with translation.override("en"):  # the same words wherever they are made
         numbers, facts = _numbers(review_round), _facts(review_round)
-        written = write_contents(folder, _contents(numbers, facts, with_names=with_names), tell)
+        written = write_contents(folder, _contents(numbers, facts, with_names=with_names), tell, goes_on=goes_on)
     [sums] = [one for one in written if one.name == SUMS]
     return ReviewReport(written, numbers.outcomes.n_reviews, sums.sha256)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from annotation.case.kernels.display import in_words
 from annotation.enums import PAPER_FORM, GradeName, RoundSteps
 from annotation.exports.report_files import lines_of_files
 from annotation.exports.reviews import reviewer_pseudonym
@@ -20,6 +21,7 @@ from annotation.outcomes.round_figures import leading_interval, not_asked_senten
 from annotation.review.kernels.form_design import GRADES
 from annotation.review.outcomes import Outcomes, flags_asked_by_forms, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes
+from annotation.review.viewing import newest_checks
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Leading
 from annotation.tables.kernels.table import REAL, TEXT, WHOLE, YES_NO, Cell, Column, Table
@@ -137,14 +139,15 @@ def _shares(numbers: RoundNumbers) -> Table:
     rows: list[list[Cell]] = [
         ["expert_ceiling", blind, *_of_n(found.ceiling), *limits],
         *([f"key_where_{level.value}", blind, *_of_n(one), None, None] for level, one in levels),
-        ["accepted", over, *_of_n(found.accepted), None, None],
-        ["settled", over, *_of_n(found.settled), None, None],
-        ["category_corrected", over, *_of_n(found.category_corrected), None, None],
     ]
+    others = {"accepted": found.accepted, "settled": found.settled, "category_corrected": found.category_corrected}
+    meant = {"expert_ceiling_meant": found.ceiling_meant, "settled_meant": found.settled_meant}
+    told = [(name, one) for name, one in (others | meant).items() if one is not None]
+    rows += [[name, blind if "ceiling" in name else over, *_of_n(one), None, None] for name, one in told]
     meaning = (
         "expert_ceiling: the blind answer is the key; key_where_: the same among answers with this judged difficulty; "
-        "accepted: by every reviewer; settled: without adjudication, by the reviews there are; category_corrected: by "
-        "at least one reviewer."
+        "accepted: by every reviewer; settled: without adjudication, by the reviews there are; _meant: sensitivity, "
+        "reported input errors as they were meant; category_corrected: by at least one reviewer."
     )
     columns = (Column("name", TEXT, meaning), Column("over", TEXT, "What n counts."), *OF_N, *WILSON, *CLUSTERED)
     return Table("shares", "experts' ceiling, accepted, settled, corrected categories", columns, rows)
@@ -232,8 +235,7 @@ def _times(numbers: RoundNumbers) -> Table:
         ["without_time", times.n_undefined, None, None, numbers.outcomes.n_reviews],
         ["with_unreadable_image", times.n_unreadable, None, None, numbers.outcomes.n_reviews],
     ]
-    for flag, n in times.excluded:
-        rows.append([f"left_out_{flag.value}", n, None, None, numbers.outcomes.n_reviews])
+    rows += [[f"left_out_{flag.value}", n, None, None, numbers.outcomes.n_reviews] for flag, n in times.excluded]
     meaning = (
         "active_ms_median: of the reviews whose time counts, limits from order statistics; the rest counts reviews. A "
         "review may be left out for several reasons."
@@ -310,7 +312,7 @@ MADE_UP = "SIMULATED DATA: the reviews of this round were made up."
 NOT_KNOWN = "the training and experience of the reviewers, the approval of an ethics committee, funding and interests"
 RULES = """
 Numbers in CSV files have full precision; shares are from 0 to 1. Text in a cell that a spreadsheet could take for a
-formula has one apostrophe in front: take one leading apostrophe away.
+formula, or a program for a number, a moment, a truth value or nothing, has one apostrophe in front: take it away.
 
 What the form of a review did not ask has an empty cell in data/reviews.csv and is counted nowhere: n says how many were
 asked, and a row of n 0 with the caution not_asked is no finding of zero.
@@ -351,10 +353,9 @@ def _design(one: ReviewRound, numbers: RoundNumbers) -> str:
     spread = ", ".join(f"{_counted(n, 'question')} by {_counted(k, 'reviewer')}" for k, n in found.reviews_per_question)
     opened = f", opened on {one.opened_at:%Y-%m-%d}" if one.opened_at else ""
     completed = f" The reviews were final on {one.completed_at:%Y-%m-%d}." if one.completed_at else ""
-    reviewers = numbers.n_reviewers
     return f"""Review round “{one.name}”{opened}. From {_counted(plan.n_frame, "question")} of the question bank
         “{plan.bank.name}” {_counted(found.n_questions, "question")} were drawn (rule {plan.rule}, seed {plan.seed},
-        stratified by {plan.stratify_by}). {_counted(reviewers, "reviewer")} submitted
+        stratified by {plan.stratify_by}). {_counted(numbers.n_reviewers, "reviewer")} submitted
         {_counted(found.n_reviews, "review")} of {_counted(found.n_reviewed, "question")}: {spread}; the newest version
         of each review counts.{completed}"""
 
@@ -373,7 +374,8 @@ def _judged(one: ReviewRound) -> str:
     repeated = f" {again}" if one.percent_repeated else ""
     return f"""{first}{explained(one)} They filled in {form}: grades from 1 (unusable) to 5 (nothing to change), whether
         the question needs the image and is clinically relevant, flags, and a verdict, as far as the form asks for them.
-        No reviewer saw the answers of the others.{repeated}"""
+        No reviewer saw the answers of the others.{repeated}
+        {in_words(newest_checks(one).values())}"""
 
 
 def _statistics(numbers: RoundNumbers, facts: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import IO, Any
@@ -34,7 +35,7 @@ from annotation.questionbank.answers import note_seen_keys
 from annotation.review.assignments import form_design_of
 from annotation.review.kernels.form_design import CHOSEN, PAPER
 from annotation.review.outcomes import CANNOT_JUDGE, asked_by_forms, newest_reviews
-from annotation.review.viewing import viewing_of
+from annotation.review.viewing import checks_of, viewing_of
 
 TEXT, WHOLE, YES_NO, DAY = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.DAY
 LETTERS = "A, B, C, D"
@@ -104,6 +105,12 @@ COLUMNS: tuple[Column, ...] = (
     Column("steps", TEXT, "full: blind answer first; open: judgement only.", "full, open"),
     Column("hidden_tools", TEXT, "Image tools that the round hides, joined by |.", _words(ViewerTool)),
     Column("least_window", TEXT, "Smallest browser window of the round, width x height in CSS pixels; empty: none."),
+    Column(
+        "display_check",
+        TEXT,
+        "What the last display check of the reviewer before this version asked, was told and measured, as JSON; "
+        "passed: whether; empty: there was none.",
+    ),
     Column("opened_at", DAY, "Day on which the reviewer first opened the question."),
     Column(
         "blind_best",
@@ -233,7 +240,9 @@ def _rows_of(review_round: ReviewRound, reviews: QuerySet[Review], columns: Sequ
     drawn = SampledQuestion.objects.filter(
         plan_id=review_round.plan_id, revision_id=OuterRef("assignment__revision_id")
     ).values("stratum")
-    rows = reviews.values(*_OWN, **_VALUES, key=Subquery(key), stratum=Subquery(drawn))
+    earlier = {"actor": OuterRef("assignment__reviewer"), "at__lte": OuterRef("submitted_at")}
+    check = checks_of(review_round).filter(**earlier, facts__lets_in=True).order_by("-pk").values("facts")[:1]
+    rows = reviews.values(*_OWN, **_VALUES, key=Subquery(key), stratum=Subquery(drawn), check=Subquery(check))
     viewing = viewing_of(review_round)
     fixed = {
         "round": review_round.slug,
@@ -261,6 +270,7 @@ def _cells(row: dict[str, Any], reviewer: str, asked: frozenset[str]) -> dict[st
         "reviewer": reviewer,
         "exam": shown_pseudonym(row["exam"]),
         "stratum": row["stratum"] or "",
+        "display_check": json.dumps(row["check"], sort_keys=True) if row["check"] else "",
         "assignment_id": row["assignment_name"],
         "category": row["question_category"],
         "corrected_category": row["category"],

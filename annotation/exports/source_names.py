@@ -4,32 +4,35 @@ missing. For coordinators only: such a name may tell the task, the finding or th
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from difflib import SequenceMatcher, get_close_matches
+from difflib import get_close_matches
 from itertools import islice
-from pathlib import PurePosixPath
+from os.path import commonprefix
 from typing import IO
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 from msgspec import Struct
+from msgspec.json import decode
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ImportState, ViewPosition
 from annotation.exports.tables import Cell, Column, ExportRefused, Format, Kind, Written, write_digested
 from annotation.hashes import shown_pseudonym
 from annotation.ingest.matching import missing_images
-from annotation.models import Question, QuestionBank, Revision, SourceIdentifier, User
+from annotation.models import Image, Question, QuestionBank, Revision, SourceIdentifier, User
 from annotation.questionbank.answers import blind_assignments
 from annotation.questionbank.priors import keys_of_questions
 from annotation.site.permissions import is_coordinator
+from annotation.site.sorted_tables import Listed
 
 AT_ONCE = 2_000
-SOURCE_ID = Column("source_id", Kind.TEXT, "Id of the question in the imported file; empty: it had none.")
+SOURCE_ID = Column("source_id", Kind.TEXT, "Id of the question in the imported file, a text; empty: it had none.")
 SOURCE_ID_COLUMNS = (
     Column("question", Kind.WHOLE, "Number of the question in its bank."),
     Column("question_id", Kind.TEXT, "Random id of the question, as in exports."),
@@ -108,9 +111,10 @@ def with_source_ids(
             yield [*row, ids.get(row[place], "")]
 
 
-NEAR_SHOWN = 20
+NEAR_SHOWN, TRIED = 20, 50
 COMPARED = 2_000  # names that a file is compared with, where none has the same stem
 LIKE_ENOUGH = 0.75  # of two stems
+SIGNS = re.compile(r"[\W_]+")
 MISSING_COLUMNS = (
     Column("path", Kind.TEXT, "Path of the image, as the question file gives it, from the root of the images."),
     Column("view_position", Kind.TEXT, "View position that the question file gives."),
@@ -129,23 +133,32 @@ class MissingImage(Struct, frozen=True):
     def view_label(self) -> str:
         return gettext(ViewPosition(self.view_position).label)
 
+    @classmethod
+    def of(cls, image: Image) -> MissingImage:
+        """Of one that ``list_missing`` has."""
+        numbers = tuple(sorted(decode(image.asked or "[]")))  # type: ignore[attr-defined]
+        path = image.path or ""  # type: ignore[attr-defined]  # of one that no question file named
+        return cls(path, image.view_position, shown_pseudonym(image.exam.pseudonym), numbers)
 
-def list_missing(bank: QuestionBank) -> list[MissingImage]:
-    """By path. One walk over the names of the bank: no index leads from an image to its name."""
-    rows = missing_images(bank).values_list("pk", "exam_id", "exam__pseudonym", "view_position")
-    images = {pk: (exam_id, exam, view) for pk, exam_id, exam, view in rows}
-    questions = _questions_of(bank, {exam_id for exam_id, _exam, _view in images.values()})
-    named = (
-        MissingImage(path, images[pk][2], shown_pseudonym(images[pk][1]), tuple(questions[images[pk][0]]))
-        for pk, path in _names(bank, images)
+
+def list_missing(bank: QuestionBank) -> QuerySet[Image]:
+    """In the order of their exams, each with the ``path`` in the question file, its first question and all of them."""
+    named = SourceIdentifier.objects.filter(image_id=OuterRef("pk"), kind=IdentifierKind.IMAGE_PATH).order_by("pk")
+    asked = Question.objects.filter(exam=OuterRef("exam")).order_by("number")
+    every = asked.order_by().values("exam").annotate(numbers=Listed("number")).values("numbers")
+    rows = missing_images(bank).annotate(
+        path=Subquery(named.values("value")[:1]), question=Subquery(asked.values("number")[:1]), asked=Subquery(every)
     )
-    return sorted(named, key=lambda one: one.path)
+    rows = rows.select_related("exam").only("view_position", "exam__pseudonym")
+    return rows.order_by("exam_id", "position", "pk")
 
 
 def export_missing(bank: QuestionBank, form: Format, to: IO[bytes], *, actor: User, at: datetime) -> Written:
-    """Write the list to ``to`` (seekable), and note who took it."""
+    """Write the list to ``to`` (seekable), by path, and note who took it."""
+    missing = map(MissingImage.of, list_missing(bank).iterator(AT_ONCE))
     rows: list[list[Cell]] = [
-        [one.path, one.view_position, one.exam, "|".join(map(str, one.questions))] for one in list_missing(bank)
+        [one.path, one.view_position, one.exam, "|".join(map(str, one.questions))]
+        for one in sorted(missing, key=lambda one: one.path)
     ]
     written = write_digested(to, MISSING_COLUMNS, rows, form)
     with transaction.atomic():
@@ -157,46 +170,34 @@ def export_missing(bank: QuestionBank, form: Format, to: IO[bytes], *, actor: Us
 def near_names(bank: QuestionBank, unmet: Collection[int]) -> list[tuple[str, str]]:
     """Files that no question waited for, each beside the missing image whose name comes nearest; NEAR_SHOWN of them.
 
-    The same name without folders, case, signs and ending counts as near, and else a name that differs little.
+    The same name without folders, case, signs and ending counts as near, and else, of TRIED files, a name that differs
+    little.
     """
-    missing = set(missing_images(bank).values_list("pk", flat=True)) if unmet else set()
-    if not missing:
+    if not unmet:
         return []
-    came, wanted = [], defaultdict(list)
-    for pk, path in _names(bank, missing | set(unmet)):
-        if pk in missing:
-            wanted[_stem(path)].append(path)
-        else:
-            came.append(path)
-    pairs = ((path, near) for path in sorted(came) if (near := _nearest(path, wanted)))
+    paths = SourceIdentifier.objects.filter(bank=bank, kind=IdentifierKind.IMAGE_PATH).order_by()
+    missing = paths.filter(image_id__in=missing_images(bank).order_by().values("pk")).aggregate(paths=Listed("value"))
+    wanted: dict[str, list[str]] = defaultdict(list)
+    for path in missing["paths"]:
+        wanted[_stem(path)].append(path)
+    came = sorted(set(paths.filter(image_id__in=unmet).values_list("value", flat=True)))
+    came.sort(key=lambda path: _stem(path) not in wanted)
+    pairs = ((path, near) for path in came[:TRIED] if (near := _nearest(path, wanted)))
     return list(islice(pairs, NEAR_SHOWN))
 
 
 def _nearest(path: str, wanted: dict[str, list[str]]) -> str:
-    stem = _stem(path)
+    """Among equal names the path that ends most alike."""
+    stem, end = _stem(path), _plain(path)[::-1]
     if stem not in wanted:
         stem = next(iter(get_close_matches(stem, list(islice(wanted, COMPARED)), n=1, cutoff=LIKE_ENOUGH)), "")
     alike = wanted.get(stem, [])[:COMPARED]
-    return max(alike, key=lambda one: SequenceMatcher(None, path, one).ratio(), default="")
+    return max(alike, key=lambda one: len(commonprefix((end, _plain(one)[::-1]))), default="")  # noqa: RUF071 - of signs
 
 
 def _stem(path: str) -> str:
-    return "".join(sign for sign in PurePosixPath(path).stem.casefold() if sign.isalnum())
+    return _plain(path.rpartition("/")[2])
 
 
-def _names(bank: QuestionBank, images: Collection[int]) -> Iterator[tuple[int, str]]:
-    rows = SourceIdentifier.objects.filter(bank=bank, kind=IdentifierKind.IMAGE_PATH).order_by()
-    seen: set[int] = set()
-    for pk, path in rows.values_list("image_id", "value").iterator(chunk_size=10_000):
-        if pk in images and pk is not None and pk not in seen:
-            seen.add(pk)
-            yield pk, path
-
-
-def _questions_of(bank: QuestionBank, exams: Collection[int]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = defaultdict(list)
-    rows = Question.objects.filter(bank=bank).order_by("number").values_list("exam_id", "number")
-    for exam_id, number in rows.iterator(chunk_size=10_000):
-        if exam_id in exams:
-            found[exam_id].append(number)
-    return found
+def _plain(path: str) -> str:
+    return SIGNS.sub("", (path.rpartition(".")[0] or path).casefold())

@@ -273,6 +273,9 @@ def write_package(to: IO[bytes], name: str, resources: Sequence[PackagedTable]) 
     to.seek(0)
 
 
+OF_CSV = "In CSV a text that a program would take for something else has an apostrophe in front: take it away."
+
+
 def descriptions(name: str, tables: Mapping[str, Sequence[Column]]) -> dict[str, bytes]:
     """One codebook for all these tables, and a data package (Frictionless) of their CSV files.
 
@@ -282,7 +285,7 @@ def descriptions(name: str, tables: Mapping[str, Sequence[Column]]) -> dict[str,
     book = io.BytesIO()
     write_table(book, [Column("table", Kind.TEXT), *CODEBOOK], meanings, Format.CSV, is_marked=True)
     resources = [_described(table, columns) for table, columns in tables.items()]
-    package = {"name": name, "profile": "tabular-data-package", "resources": resources}
+    package = {"name": name, "profile": "tabular-data-package", "description": OF_CSV, "resources": resources}
     text = json.dumps(package, ensure_ascii=False, indent=2)
     return {"codebook.csv": book.getvalue(), "datapackage.json": text.encode()}
 

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
+from django.forms.renderers import DjangoTemplates
 from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy
 
 from annotation.enums import Word
+
+
+class QuickSelects(DjangoTemplates):
+    """Lists to choose from as Django writes them, without a template for each option: a page has hundreds."""
+
+    def render(self, template_name: str, context: dict[str, Any], request: Any = None) -> str:
+        if template_name != forms.Select.template_name:
+            return super().render(template_name, context, request)
+        widget = context["widget"]
+        parts: list[str] = [format_html('<select name="{}"{}>', widget["name"], _written(widget["attrs"]))]
+        for group, options, _place in widget["optgroups"]:
+            parts += [format_html('\n  <optgroup label="{}">', group)] if group else []
+            for one in options:
+                cells = str(one["value"]), _written(one["attrs"]), one["label"]
+                parts.append(format_html('\n  <option value="{}"{}>{}</option>', *cells))
+            parts += ["\n  </optgroup>"] if group else []
+        return mark_safe("".join([*parts, "\n</select>"]))  # noqa: S308 - every part is escaped
+
+
+def _written(attributes: Mapping[str, Any]) -> SafeString:
+    given = {name: value for name, value in attributes.items() if value is not False}
+    return format_html_join("", " {}{}", ((name, _equal(value)) for name, value in given.items()))
+
+
+def _equal(value: Any) -> str:
+    return "" if value is True else format_html('="{}"', str(value))
 
 
 class PlainForm(forms.Form):

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.forms import PlainForm
-from annotation.quality.kernels.question_checks import PARTS
+from annotation.questionbank.kernels.question_checks import PARTS
 from annotation.validators.classifying import RULE_OF
 from annotation.validators.folder_models import CLASSIFIERS, folders
 

@@ -10,12 +10,12 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.diversity.judging_pairs import LONGEST_REASON, possible_judges
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.forms import PlainForm, seed_field
 from annotation.models import Embedding
 from annotation.models.quality import FOLDER
 from annotation.validators.folder_models import EMBEDDINGS, folders
+from annotation.validators.judging_pairs import LONGEST_REASON, possible_judges
 
 
 def _sources() -> Iterator[tuple[str, str]]:

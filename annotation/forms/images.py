@@ -9,7 +9,8 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import ImageState, ViewPosition
-from annotation.forms import choices_of
+from annotation.forms import PlainForm, choices_of
+from annotation.forms.display import DAY
 from annotation.imaging.kernels.masking import Box
 from annotation.ingest.uploading import PURPOSE, SentFile
 from annotation.models import QuestionBank, Upload
@@ -128,3 +129,50 @@ class UploadForm(forms.Form):
         if paths is None or len(paths) != len(files):
             paths = [file.name or "" for file in files]
         return [SentFile(path, file) for path, file in zip(paths, files, strict=True)]
+
+
+class FetchForm(PlainForm):
+    """What to fetch from a PACS of the settings."""
+
+    pacs = forms.ChoiceField(label=_("PACS"))
+    first = forms.DateField(label=_("First day"), required=False, widget=DAY)
+    last = forms.DateField(label=_("Last day"), required=False, widget=DAY, help_text=_("Without one: today."))
+    accession_numbers = forms.CharField(
+        label=_("Accession numbers"),
+        required=False,
+        widget=forms.Textarea({"rows": 4, "autocomplete": "off", "spellcheck": "false"}),
+        help_text=_("One a line. They are kept until the images are here, for this job alone."),
+    )
+    modalities = forms.MultipleChoiceField(
+        label=_("Modality"),
+        choices=[
+            ("CR", _("CR: computed radiography")),
+            ("DX", _("DX: digital radiography")),
+            ("RG", _("RG: digitised film")),
+            ("OT", _("OT: other")),
+        ],
+        initial=["CR", "DX"],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    body_part = forms.CharField(
+        label=_("Body part"),
+        max_length=16,
+        required=False,
+        help_text=_("As the PACS says it, such as CHEST. Many images say none: leave it empty for all."),
+    )
+    most = forms.IntegerField(
+        label=_("Images at most"),
+        initial=1000,
+        min_value=1,
+        help_text=_("Where the PACS has more, ask again: what is here is not fetched twice."),
+    )
+    bank = forms.ModelChoiceField(
+        QuestionBank.objects.filter(archived_at=None),
+        to_field_name="slug",
+        required=False,
+        empty_label=_("no bank: images only"),
+        label=_("Bank"),
+    )
+
+    def clean_accession_numbers(self) -> list[str]:
+        return [line for line in self.cleaned_data["accession_numbers"].splitlines() if line.strip()]

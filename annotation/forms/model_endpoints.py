@@ -19,12 +19,19 @@ from annotation.generation.generation_plans import GenerationWanted, generation_
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.generation.kernels.sent_reports import MOST_REPORTS, SentReports, sent_file, sent_values
 from annotation.generation.report_sources import GenerationRefused
+from annotation.model_calls.kernels.filling import KNOWN, LONGEST_SCHEMA
+from annotation.model_calls.versions import (
+    COPIED,
+    LONGEST_NAME,
+    LONGEST_REASON,
+    LONGEST_TEXT,
+    PROMPT_IMAGES,
+    prompts_for,
+)
 from annotation.models import PromptVersion, QuestionBank
 from annotation.models.calls import LONGEST_MODEL
-from annotation.prompts.kernels.filling import KNOWN, LONGEST_SCHEMA
-from annotation.prompts.versions import COPIED, LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, prompts_for
-from annotation.quality.kernels.question_checks import GATED, JUDGED, PARTS, RATING
 from annotation.questionbank.bank_life import LONGEST_TERMS
+from annotation.questionbank.kernels.question_checks import GATED, JUDGED, PARTS, RATING
 from annotation.site.zones import end_of_day
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
 

@@ -54,7 +54,7 @@ class PeopleChoice(SeveralPeople):
 
 
 class ViewingForm(PlainForm):
-    """Tools that a round does without, its smallest window, and whether a double-click submits."""
+    """Tools that a round does without, its smallest window, what a double-click does, and the check of displays."""
 
     hidden_tools = forms.TypedMultipleChoiceField(
         label=_("Tools to hide"),
@@ -81,6 +81,11 @@ class ViewingForm(PlainForm):
         required=False,
         help_text=_("As Enter does. The blind answer is final."),
     )
+    display_check = forms.BooleanField(
+        label=_("Reviewers check their display"),
+        required=False,
+        help_text=_("Before their first question, and again on another screen. Who misses it may go on; you see that."),
+    )
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data
@@ -92,7 +97,7 @@ class ViewingForm(PlainForm):
     def viewing(data: Mapping[str, Any]) -> Viewing:
         """What was asked for, from what a valid form holds."""
         window = (data["least_width"], data["least_height"]) if data["least_width"] is not None else None
-        return Viewing(tuple(data["hidden_tools"]), window, data["double_click"])
+        return Viewing(tuple(data["hidden_tools"]), window, data["double_click"], data["display_check"])
 
     @classmethod
     def of(cls, review_round: ReviewRound) -> ViewingForm:

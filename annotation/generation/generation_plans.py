@@ -37,6 +37,8 @@ from annotation.model_calls.attempts import (
     store_batch,
 )
 from annotation.model_calls.call_batches import start
+from annotation.model_calls.kernels.filling import ShippedPrompt
+from annotation.model_calls.versions import version_of
 from annotation.models import (
     AnswerKey,
     CallBatch,
@@ -49,8 +51,6 @@ from annotation.models import (
     SendingPermission,
     User,
 )
-from annotation.prompts.kernels.filling import ShippedPrompt
-from annotation.prompts.versions import version_of
 
 PLANNED, MASKED = "generation.planned", "generation.masked"
 AT_ONCE = 1_000

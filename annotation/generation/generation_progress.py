@@ -13,7 +13,7 @@ from msgspec import Struct
 from annotation.call_enums import BatchState
 from annotation.generation.kernels.answer_forms import RULES
 from annotation.generation.making import IMPORT
-from annotation.model_calls.call_batches import acts_now
+from annotation.model_calls.call_batches import acts_now, rest_in_words
 from annotation.model_calls.next_calls import CallTally, tally
 from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun
 
@@ -105,6 +105,4 @@ class GenerationProgress:
             return _("The model writes questions on the findings: %(done)d of %(all)d exams.") % facts
         if batch.state == BatchState.STOPPED:
             return _("Stopped for good after %(done)d of %(all)d calls. No question is made of the answers.") % facts
-        if batch.state == BatchState.PLANNED:
-            return _("Planned: nothing is sent yet.")
-        return batch.paused_because or _("Paused after %(done)d of %(all)d calls. Nothing is sent.") % facts
+        return rest_in_words(batch, counted)

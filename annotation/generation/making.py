@@ -25,7 +25,7 @@ from msgspec import Struct, field
 from annotation.audit.recording import record
 from annotation.call_enums import BatchState, Polarity
 from annotation.endpoints.kernels.completions import ChatSettings
-from annotation.enums import ImportKind
+from annotation.enums import ImportKind, JobQueue
 from annotation.generation.generation_plans import ask_about
 from annotation.generation.kernels.answer_forms import (
     LETTER_RULE,
@@ -52,7 +52,7 @@ from annotation.model_calls.batch_files import custom_id
 from annotation.model_calls.call_batches import start
 from annotation.model_calls.next_calls import tally
 from annotation.models import Bullet, CallBatch, GenerationReport, GenerationRun, ModelCall, Revision
-from annotation.quality.checking import check_revisions
+from annotation.questionbank.checking import check_revisions
 from annotation.questionbank.importing import QuestionFile, import_questions
 from annotation.refusals import Refused
 
@@ -284,7 +284,7 @@ def import_made(run: GenerationRun, *, clock: Clock) -> GenerationRun:
                 source, bank_name=name, actor=run.created_by, clock=clock, skip_refused=True, kind=kind
             )
     refused = [_refused_by_import(one.key, one.code) for one in (result.errors if result else ())]
-    brought = result.bank_import if result else None
+    brought = result.imports[0] if result and result.imports else None
     with transaction.atomic():
         lock_run(run)
         run.not_made = [*(one for one in run.not_made if one["step"] == BULLETS), *made.not_made, *refused]
@@ -317,7 +317,7 @@ class ContinuingParams(TypedDict):
     batch: int
 
 
-KIND: JobKind[ContinuingParams] = JobKind("make_questions")
+KIND: JobKind[ContinuingParams] = JobKind("make_questions", JobQueue.MODELS)
 LEAST_CAP = Decimal("0.0001")
 
 

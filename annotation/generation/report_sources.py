@@ -25,7 +25,6 @@ from annotation.models import (
     Revision,
     SourceIdentifier,
 )
-from annotation.quality.kernels.identifiers import IDENTIFIERS, TextPart, marked, masked, spot_identifiers
 from annotation.questionbank.importing import locate
 from annotation.questionbank.kernels.examfields import (
     EXAM_FIELDS,
@@ -34,6 +33,7 @@ from annotation.questionbank.kernels.examfields import (
     REPORT_FIELDS,
     ExamReader,
 )
+from annotation.questionbank.kernels.identifiers import IDENTIFIERS, TextPart, marked, masked, spot_identifiers
 from annotation.questionbank.kernels.records import parsed
 from annotation.questionbank.priors import exams_with_keys
 from annotation.refusals import Refused
@@ -355,10 +355,13 @@ def _names(by_kind: dict[str, list[SourceIdentifier]], root: str) -> dict[str, A
     exam = by_kind[IdentifierKind.EXAM_KEY][0]
     study_uid = next((row.value for row in by_kind[IdentifierKind.STUDY_UID]), None)
     values = ((exam.numbers or {}).get("patient") or None, (exam.numbers or {}).get("accession") or None, study_uid)
+    first: dict[int | None, SourceIdentifier] = {}  # an image may go by several paths
+    for row in by_kind[IdentifierKind.IMAGE_PATH]:
+        first.setdefault(row.image_id, row)
     return {
         "study_id": exam.value,
         **dict(zip(NUMBER_FIELDS, values, strict=True)),
-        "ImagePath": list(dict.fromkeys(_path_from(root, row) for row in by_kind[IdentifierKind.IMAGE_PATH])),
+        "ImagePath": list(dict.fromkeys(_path_from(root, row) for row in first.values())),
     }
 
 

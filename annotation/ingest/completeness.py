@@ -110,36 +110,38 @@ def why_unseen(state: str) -> str:
     return words.get(ImageState(state), _("not available"))
 
 
-def lost_exams(bank: QuestionBank) -> QuerySet[Exam, int]:
-    """The exams of a bank of which an image was removed, or is withheld until somebody decides about it; also where it
-    is one of their prior.
+def lost_exams() -> QuerySet[Image, int]:
+    """The exams of which an image was removed, or is withheld until somebody decides about it; also where it is one of
+    their prior.
     """
-    lost = Image.objects.filter(exam__bank=bank, state__in=LOST).order_by().values("exam_id")
-    exams = Exam.objects.filter(Q(pk__in=lost) | Q(prior__in=lost), bank=bank)
-    return exams.order_by().values_list("pk", flat=True)
+    return _with_images(*LOST)
 
 
-def waiting_exams(bank: QuestionBank) -> QuerySet[Exam, int]:
-    """The exams of a bank of which no image is here, or for which an image has not come; also where it is one of their
-    prior.
-    """
-    away = Image.objects.filter(state__in=(ImageState.PENDING, ImageState.CHECKING))
-    is_away = Exists(away.filter(exam=OuterRef("pk"))) | Exists(away.filter(exam=OuterRef("prior")))
-    is_here = Exists(Image.objects.filter(exam=OuterRef("pk"), state=ImageState.AVAILABLE))
-    return Exam.objects.filter(is_away | ~is_here, bank=bank).order_by().values_list("pk", flat=True)
+def waiting_exams() -> QuerySet[Image, int]:
+    """The exams of which no image is here, or for which an image has not come; also where it is one of their prior."""
+    is_here = Exists(Image.objects.filter(exam=OuterRef("exam"), state=ImageState.AVAILABLE))
+    none_here = Image.objects.filter(~is_here, state=ImageState.REMOVED).order_by().values_list("exam", flat=True)
+    return _with_images(ImageState.PENDING, ImageState.CHECKING, ImageState.QUARANTINED).union(none_here, all=True)
+
+
+def _with_images(*states: ImageState) -> QuerySet[Image, int]:
+    """A union, one exam perhaps twice: how many rows come of an OR of subqueries PostgreSQL does not guess."""
+    images = Image.objects.filter(state__in=states).order_by().values_list("exam", flat=True)
+    later = Exam.objects.filter(prior__isnull=False, prior__images__state__in=states).order_by()
+    return images.union(later.values_list("pk", flat=True), all=True)
 
 
 def has_lost_images(bank: QuestionBank) -> Q:
     """The revisions of a bank whose exam is one of lost_exams. What does not count for a question is not missed."""
-    return _about(bank, lost_exams(bank), lambda images: bool(images.lost))
+    return _about(bank, lost_exams(), lambda images: bool(images.lost))
 
 
 def waits_for_images(bank: QuestionBank) -> Q:
     """The revisions of a bank that nobody can answer yet: their exam is one of waiting_exams."""
-    return _about(bank, waiting_exams(bank), lambda images: images.is_waiting)
+    return _about(bank, waiting_exams(), lambda images: images.is_waiting)
 
 
-def _about(bank: QuestionBank, exams: QuerySet[Exam, int], is_so: Callable[[ExamImages], bool]) -> Q:
+def _about(bank: QuestionBank, exams: QuerySet[Image, int], is_so: Callable[[ExamImages], bool]) -> Q:
     """The revisions about these exams, but those of which it is not so once they leave images out."""
     found = Q(question__exam__in=exams)
     rows = Revision.objects.filter(bank=bank, images_left_out__isnull=False, question__exam__in=exams)

@@ -14,12 +14,14 @@ from msgspec import Struct
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ViewPosition
 from annotation.ingest.kernels.credits import Credit, IngestRefused
-from annotation.models import Image, QuestionBank, SourceIdentifier, User
+from annotation.models import Exam, Image, QuestionBank, SourceIdentifier, User
 
 
 def images_of_banks() -> QuerySet[Image]:
     """All but those of a bank in the bin."""
-    return Image.objects.filter(exam__bank__deleted_at__isnull=True).select_related("exam__bank")
+    put_away = QuestionBank.everywhere.filter(deleted_at__isnull=False).order_by().values("pk")
+    theirs = Exam.objects.filter(bank__in=put_away).order_by().values("pk")
+    return Image.objects.exclude(exam__in=theirs).select_related("exam__bank")
 
 
 @transaction.atomic

@@ -54,6 +54,7 @@ class IngestResult:
 
     n_files: int = 0
     n_duplicates: int = 0
+    n_held: int = 0  # of these: images that questions waited for under another name
     n_waiting: int = 0  # images that questions waited for before
     image_ids: list[int] = field(default_factory=list)
     unmet_ids: list[int] = field(default_factory=list)  # of images that no question waited for
@@ -64,7 +65,7 @@ class IngestResult:
     @property
     def n_met(self) -> int:
         """Images of this run that questions waited for."""
-        return len(self.image_ids) - len(self.unmet_ids)
+        return len(self.image_ids) - len(self.unmet_ids) + self.n_held
 
     def said(self) -> tuple[Counter[str], Counter[str]]:
         """Of the images of this run: why some are in quarantine now, and what was warned of."""
@@ -104,8 +105,11 @@ def ingest_paths(
     simulated: bool = False,
     search_text: SearchText | None = None,
     watch: Watcher | None = None,
+    fetched: Iterator[Found] | None = None,
+    total: int = 0,
 ) -> IngestResult:
-    """Take in everything under the paths.
+    """Take in everything under the paths, or what is ``fetched``: so many units, one after the other, of which the file
+    of each has been read when the next is asked for.
 
     With a bank, images go to it and only its questions' images are matched. `uploaded_from` is the folder that an
     upload was put into: files are then matched by their path in it, and the folder itself is not remembered.
@@ -113,21 +117,23 @@ def ingest_paths(
     somebody else searches them.
     """
     units = find_units([path.absolute() if uploaded_from else path.resolve() for path in paths])
+    ahead, total = (iter(units), len(units)) if fetched is None else (fetched, total)
     result = IngestResult(n_waiting=missing_images(bank).count())
     with (
         Decoder(Path(settings.TEMP_ROOT)) as decoder,
         ThreadPoolExecutor(AT_ONCE) as beside,
         closing(_Run(decoder, beside, result, bank, roots_of(bank), actor, at, uploaded_from, simulated)) as run,
     ):
-        ahead = iter(units)
-        for done in range(len(units)):
+        done = 0
+        while run.begin(ahead):
             if watch:
-                watch(done, len(units))
-            for image in run.take(ahead):
+                watch(done, total)
+            for image in run.take():
                 if search_text and image.state == ImageState.CHECKING:
                     search_text(image)
+            done += 1
     if watch:
-        watch(len(units), len(units))
+        watch(total, total)
     return result
 
 
@@ -160,14 +166,15 @@ class _Run:
     simulated: bool
     begun: deque[_Begun] = field(default_factory=deque)
 
-    def take(self, units: Iterator[Found]) -> list[Image]:
-        """Take the next unit in, while those after it are decoded and their files written. Call it once for each.
-
-        A refused one is noted in the result and in the audit log.
-        """
+    def begin(self, units: Iterator[Found]) -> bool:
+        """Have the next units decoded and their files written. False where none is left to take in."""
         while len(self.begun) <= AT_ONCE and (unit := next(units, None)):
             self.begun.append(_Begun(unit))
             self._begin(self.begun[-1])
+        return bool(self.begun)
+
+    def take(self) -> list[Image]:
+        """Take the first of them in. A refused one is noted in the result and in the audit log."""
         begun = self.begun[0]
         images: list[Image] = []
         try:
@@ -243,6 +250,7 @@ class _Run:
         )
         storage.remove(stored.unused)
         self.result.n_duplicates += stored.n_duplicates
+        self.result.n_held += stored.n_held
         self.result.unmet_ids += stored.unmet_ids
         self.result.missed_views.update(stored.missed_views)
         self.result.image_ids += [image.pk for image in stored.images]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from msgspec import Struct
 
 from annotation.enums import IdentifierKind, ImageState
 from annotation.hashes import identifier_digest, image_path_digest
 from annotation.imaging.kernels.codestreams import ImageRefused
-from annotation.models import Exam, Image, QuestionBank, SourceIdentifier
+from annotation.models import Exam, Image, QuestionBank, Revision, SourceIdentifier
 
 if TYPE_CHECKING:
     from annotation.imaging.kernels.attributes import Identifiers
@@ -59,6 +59,36 @@ def roots_of(bank: QuestionBank | None) -> list[str]:
 def has_come_in(source: Source) -> bool:
     """Whether the very same bytes came in before; an image that was removed does not come back."""
     return Image.objects.filter(source_sha256=source.sha256).exclude(source_sha256="").exists()
+
+
+def stored_uids(uids: Iterable[str]) -> set[str]:
+    """Which of these SOP Instance UIDs came in before."""
+    digests = [identifier_digest(IdentifierKind.SOP_UID, uid) for uid in uids]
+    rows = SourceIdentifier.objects.filter(digest__in=digests, kind=IdentifierKind.SOP_UID)
+    return set(rows.values_list("value", flat=True)) & set(uids)
+
+
+def take_held(waiting: Image, sha256: str) -> bool:
+    """Whether an image with these very bytes takes the place of one that waits for them under another path: one that
+    its exam has, or that came in alone. What was decided about it stays, and it goes by the path of the other, too.
+    """
+    exam = waiting.exam
+    came_alone = Q(exam__bank=None) | Q(exam__bank=exam.bank_id, exam__bank_import=None)
+    found = Image.objects.filter(Q(exam=exam) | came_alone, source_sha256=sha256).order_by("pk").first()
+    if found is None:
+        return False
+    names = SourceIdentifier.objects.filter(image_id=found.pk)
+    if found.exam_id != exam.pk:
+        names.filter(kind=IdentifierKind.IMAGE_PATH).delete()
+        names.update(exam_id=exam.pk, bank_id=exam.bank_id)
+        Image.objects.filter(pk=found.pk).update(exam=exam, position=waiting.position)
+    Image.objects.filter(pk=found.pk, view_position="unknown").update(view_position=waiting.view_position)
+    SourceIdentifier.objects.filter(image_id=waiting.pk).update(image_id=found.pk)
+    for revision in Revision.objects.filter(question__exam=exam, images_left_out__isnull=False):
+        left_out = [found.public_id if one == waiting.public_id else one for one in revision.images_left_out or ()]
+        Revision.objects.filter(pk=revision.pk).update(images_left_out=left_out)
+    waiting.delete()
+    return True
 
 
 def check_not_another(source: Source, identifiers: Identifiers, pixels_sha256: str) -> bool:

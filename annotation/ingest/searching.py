@@ -18,17 +18,17 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.audit.recording import lock_log, record
-from annotation.enums import ImageState, JobState, RenditionKind, Turn
+from annotation.enums import ImageState, JobQueue, JobState, RenditionKind, Turn
 from annotation.imaging.kernels.textwords import ALLOWED, letters_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
-from annotation.jobs.handlers import JobKind, NoParams, Progress, Result
+from annotation.jobs.handlers import LATER, JobKind, NoParams, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
 from annotation.site.health import has_text_search
 
-JOB_KIND: JobKind[NoParams] = JobKind("text_search")
-AGAIN_JOB_KIND: JobKind[NoParams] = JobKind("text_search_again")
+JOB_KIND: JobKind[NoParams] = JobKind("text_search", JobQueue.IMAGES, LATER)
+AGAIN_JOB_KIND: JobKind[NoParams] = JobKind("text_search_again", JobQueue.IMAGES, LATER)
 PAGE = 100
 _SEARCHES = AuditEvent.objects.filter(subject_type="image", act="image.searched").exclude(facts__rule="none")
 _NOT_ALLOWED = '"allowed": false'  # of a finding, as both databases write JSON

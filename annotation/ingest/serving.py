@@ -299,7 +299,7 @@ def pictures_for(
 
 def _if_there(picture: ModelPicture | None) -> ModelPicture | None:
     """Equal images share a file: it can go with one of them just while the row of another is written."""
-    return picture if picture is not None and storage.path_of(picture.sha256).exists() else None
+    return picture if picture is not None and storage.is_there(picture.sha256) else None
 
 
 def picture_bytes(sha256: str) -> bytes:

@@ -30,6 +30,7 @@ from annotation.ingest.matching import (
     identifier,
     path_identifier,
     pending_images,
+    take_held,
 )
 from annotation.models import Exam, Image, QuestionBank, Rendition, SourceIdentifier, User
 from annotation.site.sorted_tables import OneAtATime, lock
@@ -110,6 +111,7 @@ class Stored:
     images: list[Image] = field(default_factory=list)
     unmet_ids: list[int] = field(default_factory=list)  # of those for which no question was waiting
     n_duplicates: int = 0
+    n_held: int = 0  # images of the site in whose place others waited under another name
     missed_views: list[str] = field(default_factory=list)  # what files say of a view and nobody understands
     unused: list[str] = field(default_factory=list)  # files that no row names after all
 
@@ -130,7 +132,10 @@ def store_rows(
     for prepared in unit:
         waiting = pending_images(prepared.source, bank, roots)
         is_known = check_not_another(prepared.source, prepared.image.identifiers, prepared.pixels_sha256)
-        if not waiting and (is_known or has_come_in(prepared.source)):
+        held = {one.pk for one in waiting if take_held(one, prepared.source.sha256)}
+        waiting = [one for one in waiting if one.pk not in held]
+        stored.n_held += len(held)
+        if not waiting and (held or is_known or has_come_in(prepared.source)):
             stored.n_duplicates += 1
             stored.unused += prepared.file_names
             continue

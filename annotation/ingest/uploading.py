@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
@@ -18,8 +19,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from msgspec import Struct
 
+from annotation.audit.deleting import BinRefused, note_purged
 from annotation.audit.recording import record
-from annotation.bin.deleting import BinRefused, note_purged
+from annotation.enums import JobQueue
 from annotation.ingest.describing import credit_images
 from annotation.ingest.kernels.credits import IngestRefused, parse_credits
 from annotation.ingest.searching import check_text
@@ -33,9 +35,10 @@ class IngestParams(TypedDict):
     upload: str
 
 
-JOB_KIND: JobKind[IngestParams] = JobKind("ingest_upload")
+JOB_KIND: JobKind[IngestParams] = JobKind("ingest_upload", JobQueue.IMAGES)
 PURPOSE = "images"
 CREDITS_FILE = "credits.csv"
+QUERY_FILE = "query.json"  # what to fetch from a PACS, in place of files that were sent
 MOST_PARTS = 32
 MOST_UNMET = 500  # images that no question waited for, kept to tell which names came near
 
@@ -58,27 +61,33 @@ def keep_upload(
     bank: QuestionBank | None,
     actor: User,
     at: datetime,
+    most_bytes: int | None = None,
 ) -> Upload:
-    """Keep the files and start the job that takes them in. Raises IngestRefused before anything is stored."""
-    paths = check_upload(files, credits_table)
+    """Keep the files and start the job that takes them in. Raises IngestRefused before anything is stored.
+
+    ``most_bytes``: of what nobody sends through the browser, in place of the limit for that.
+    """
+    paths = check_upload(files, credits_table, most_bytes or settings.UPLOAD_MAX_BYTES)
     name = public_id()
     folder = folder_of(name)
     try:
         _write(folder, files, paths, credits_table)
-        return _store(name, files, bank=bank, actor=actor, at=at)
+        title = ngettext("Upload of %(n)d file", "Upload of %(n)d files", len(files)) % {"n": len(files)}
+        n_bytes = sum(file.content.size or 0 for file in files)
+        return store_upload(name, title, n_files=len(files), n_bytes=n_bytes, bank=bank, actor=actor, at=at)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def check_upload(files: Sequence[SentFile], credits_table: bytes | None) -> list[PurePosixPath]:
+def check_upload(files: Sequence[SentFile], credits_table: bytes | None, most_bytes: int) -> list[PurePosixPath]:
     """The paths under which the files are kept. Raises IngestRefused with the limit or the rule that was broken."""
     if not files:
         raise _unfit("no_files", _("No file was chosen. Choose images, a folder or a ZIP archive."))
     if len(files) > settings.UPLOAD_MAX_FILES:
         sentence = _("%(n)d files are more than the %(most)d of one upload. Send them as a ZIP archive, or in parts.")
         raise _unfit("too_many_files", sentence % {"n": len(files), "most": settings.UPLOAD_MAX_FILES})
-    if sum(file.content.size or 0 for file in files) > settings.UPLOAD_MAX_BYTES:
+    if sum(file.content.size or 0 for file in files) > most_bytes:
         raise _unfit("too_large", too_large())
     for file in files:
         is_archive = file.path.lower().endswith(".zip")
@@ -115,18 +124,31 @@ def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     folder = folder_of(upload.public_id)
     files = folder / "files"
     if not files.is_dir():
-        raise IngestRefused("upload_gone", _("The files of this upload are no longer kept. Upload them again."))
-    result = ingest_paths(
-        sorted(files.iterdir()),
-        bank=upload.bank,
-        actor=upload.created_by,
-        at=timezone.now(),
-        uploaded_from=files,
-        search_text=lambda image: check_text(image, at=timezone.now()),
-        watch=lambda done, total: progress.report(done, total, _("reading and searching for text")),
-    )
+        raise IngestRefused("upload_gone", _gone())
+
+    def search_text(image: Image) -> None:
+        check_text(image, at=timezone.now())
+
+    def watch(done: int, total: int) -> None:
+        progress.report(done, total, _("reading and searching for text") if total else _("asking the PACS"))
+
+    of_fetch: dict[str, Any] = {}
+    if (folder / QUERY_FILE).is_file():
+        from annotation.ingest.fetching import fetch_upload
+
+        result, of_fetch = fetch_upload(upload, folder, at=timezone.now(), search_text=search_text, watch=watch)
+    else:
+        result = ingest_paths(
+            sorted(files.iterdir()),
+            bank=upload.bank,
+            actor=upload.created_by,
+            at=timezone.now(),
+            uploaded_from=files,
+            search_text=search_text,
+            watch=watch,
+        )
     _search_flagged(result.image_ids)
-    answer = result.as_json() | {"image_ids": result.image_ids, "unmet_ids": result.unmet_ids[:MOST_UNMET]}
+    answer = result.as_json() | {"image_ids": result.image_ids, "unmet_ids": result.unmet_ids[:MOST_UNMET]} | of_fetch
     answer |= _credit(folder / CREDITS_FILE, upload)
     shutil.rmtree(folder, ignore_errors=True)
     return answer
@@ -176,12 +198,22 @@ def purge_upload(upload: Upload, at: datetime) -> bool:
     return True
 
 
+def _gone() -> str:
+    if settings.NODES == 1:
+        return _("The files of this upload are no longer kept. Upload them again.")
+    sentence = _(
+        "The files of this upload are not on %(host)s: gone, or received by a machine with another home. Give all "
+        "machines one home, then try again; or upload the files again."
+    )
+    return sentence % {"host": socket.gethostname()}
+
+
 def _unfit(code: str, sentence: str) -> IngestRefused:
     return IngestRefused(code, sentence, status=422)
 
 
 def _is_in_use(upload: Upload) -> bool:
-    return upload.job is not None and upload.job.is_unfinished
+    return upload.job.is_unfinished if upload.job else bool(upload.asked)  # without a job it is being sent
 
 
 def _checked_paths(files: Sequence[SentFile]) -> list[PurePosixPath]:
@@ -230,21 +262,33 @@ def _move(content: UploadedFile[Any], target: Path) -> None:
 
 
 @transaction.atomic
-def _store(name: str, files: Sequence[SentFile], *, bank: QuestionBank | None, actor: User, at: datetime) -> Upload:
-    n_bytes = sum(file.content.size or 0 for file in files)
-    title = ngettext("Upload of %(n)d file", "Upload of %(n)d files", len(files)) % {"n": len(files)}
-    job = enqueue(JOB_KIND, title, IngestParams(upload=name), actor=actor, at=at)
+def store_upload(
+    name: str,
+    title: str,
+    *,
+    bank: QuestionBank | None,
+    actor: User,
+    at: datetime,
+    n_files: int = 0,
+    n_bytes: int = 0,
+    asked: dict[str, Any] | None = None,
+) -> Upload:
+    """The row, and the job of this title that takes in what lies in its folder; without a title that comes later.
+
+    ``asked``: of what nobody sent through the browser, from where it comes.
+    """
     upload = Upload.objects.create(
         public_id=name,
         created_by=actor,
         created_at=at,
         purpose=PURPOSE,
         bank=bank,
-        n_files=len(files),
+        n_files=n_files,
         n_bytes=n_bytes,
-        job=job,
+        asked=asked or {},
+        job=enqueue(JOB_KIND, title, IngestParams(upload=name), actor=actor, at=at) if title else None,
     )
-    record("upload.kept", actor=actor, at=at, subject=upload, facts={"files": len(files), "bytes": n_bytes})
+    record("upload.kept", actor=actor, at=at, subject=upload, facts={"files": n_files, "bytes": n_bytes})
     return upload
 
 

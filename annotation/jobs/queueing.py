@@ -15,29 +15,32 @@ from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.contributions import contributing_apps
-from annotation.enums import JobState
+from annotation.enums import JobQueue, JobState
 from annotation.jobs.handlers import JobKind, JobRefused, Params
 from annotation.models import Job, Upload, User, WorkerBeat
+from annotation.models.people import UNFINISHED_JOBS
 from annotation.site.permissions import is_administrator, is_coordinator
 
 log = logging.getLogger(__name__)
 
 
 MAX_ATTEMPTS = 3
+SWEEP, SECONDS_BETWEEN_SWEEPS = "sweep", 4  # their row among the workers; Celery's beat asks every five seconds
 SECONDS_UNTIL_NEXT_NUDGE = 15
 
 
 @transaction.atomic
 def enqueue(kind: JobKind[Params], title: str, params: Params, *, actor: User | None, at: datetime) -> Job:
     """Store a job and, once that is committed, nudge a worker."""
-    job = Job.objects.create(kind=kind, title=title, params=params, created_by=actor, created_at=at)
-    transaction.on_commit(lambda: nudge(job.public_id))
+    where = {"queue": kind.queue, "priority": kind.priority}
+    job = Job.objects.create(kind=kind, title=title, params=params, created_by=actor, created_at=at, **where)
+    transaction.on_commit(lambda: nudge(job))
     return job
 
 
@@ -60,16 +63,14 @@ def job_under_way(kind: str, **params: object) -> Job | None:
     return jobs_about(kind, **params).filter(state__in=(JobState.QUEUED, JobState.RUNNING)).first()
 
 
-def nudge(public_id: str) -> None:
-    """Tell a worker that a job waits. A queue that cannot be reached loses nothing: the sweep finds the row."""
-    from kombu.exceptions import OperationalError  # loads Celery: not at every start
-
-    from annotation.jobs.running import run_job
+def nudge(job: Job) -> None:
+    """Tell a worker of its queue that a job waits. A broker that does not answer loses nothing: the sweep finds it."""
+    from annotation.jobs.running import send  # loads Celery: not at every start
 
     try:
-        run_job.delay(public_id)
-    except (OperationalError, OSError):
-        log.warning("job %s waits for the next sweep: the message queue did not answer", public_id)
+        send(job)
+    except Exception as error:  # whatever is wrong with the broker, the row is stored
+        log.warning("job %s waits for the next sweep, as the message queue refused it: %r", job.public_id, error)
 
 
 @transaction.atomic
@@ -97,56 +98,84 @@ def retry(job: Job, *, actor: User, at: datetime) -> None:
         attempts=0,
         progress_done=0,
         progress_total=0,
+        runner="",
+        due_at=None,
         finished_at=None,
     )
     if not changed:
         raise JobRefused("not_failed", _("Only a failed or cancelled job can be tried again."))
     record("job.retried", actor=actor, at=at, subject=job)
-    transaction.on_commit(lambda: nudge(job.public_id))
+    transaction.on_commit(lambda: nudge(job))
 
 
-def sweep(worker: str, *, at: datetime) -> None:
-    """Note that this worker is alive, bring back what was lost, and run the sweeps of the rooms."""
-    WorkerBeat.objects.update_or_create(name=worker, defaults={"beat_at": at})
+def beat(worker: str, queues: Iterable[str], *, at: datetime) -> None:
+    """Note that this worker is alive and takes jobs of these queues."""
+    WorkerBeat.objects.update_or_create(name=worker, defaults={"beat_at": at, "queues": " ".join(queues)})
+
+
+def forget_worker(worker: str) -> None:
+    """It ended by itself, with what it ran done: nobody is to look for it."""
+    WorkerBeat.objects.filter(name=worker).delete()
+
+
+def sweep(*, at: datetime) -> None:
+    """Bring back what was lost, delete what is old, and run the sweeps of the rooms; one of several workers does it."""
+    last, _is_first = WorkerBeat.objects.get_or_create(name=SWEEP, defaults={"beat_at": at - timedelta(hours=1)})
+    before = at - timedelta(seconds=SECONDS_BETWEEN_SWEEPS)
+    if not WorkerBeat.objects.filter(pk=last.pk, beat_at__lte=before).update(beat_at=at):
+        return
     WorkerBeat.objects.filter(beat_at__lt=at - timedelta(days=1)).delete()
-    nudge_forgotten(at=at)
-    requeue_abandoned(at=at)
-    for room_sweep in (one for app in contributing_apps() for one in app.background_work().sweeps):
+    of_rooms = (one for app in contributing_apps() for one in app.waiting_work().sweeps)
+    for one in (nudge_forgotten, requeue_abandoned, delete_old, *of_rooms):
         try:
-            room_sweep(at)
+            one(at)
         except Exception:
-            log.exception("the sweep %s failed", room_sweep)
+            log.exception("the sweep %s failed", one)
 
 
-def requeue_abandoned(*, at: datetime) -> int:
+def requeue_abandoned(at: datetime) -> int:
     """Jobs whose worker stopped beating wait again; after three attempts they fail and say so."""
     silent = Q(state=JobState.RUNNING, heartbeat_at__lt=at - timedelta(seconds=settings.JOB_STALE_SECONDS))
     Job.objects.filter(silent, attempts__gte=MAX_ATTEMPTS).update(
         state=JobState.FAILED,
-        error=f"The worker was stopped {MAX_ATTEMPTS} times in the middle of this job. Try again when it is well.",
+        error=f"This job was begun {MAX_ATTEMPTS} times, and its worker was stopped. Try again when it is well.",
         finished_at=at,
     )
     n_requeued = 0
+    Job.objects.filter(silent, cancel_requested=True).update(state=JobState.CANCELLED, finished_at=at)
     for job in Job.objects.filter(silent):
         requeued = Job.objects.filter(silent, pk=job.pk, runner=job.runner).update(state=JobState.QUEUED, runner="")
         if requeued:
             n_requeued += 1
-            nudge(job.public_id)
+            nudge(job)
     return n_requeued
 
 
-def nudge_forgotten(*, at: datetime) -> None:
+def delete_old(at: datetime) -> None:
+    """What the site began by itself and every letter, REXVQA_JOB_DAYS after the end: nobody opens their pages any more.
+
+    The newest that ended of each kind stays: rooms ask when that was. What a person began stays with its result.
+    """
+    if not settings.JOB_DAYS:
+        return
+    over = Job.objects.exclude(state__in=UNFINISHED_JOBS)
+    newest = over.values("kind").annotate(newest=Max("pk")).values("newest")
+    own = Q(created_by=None) | Q(queue=JobQueue.MAIL)
+    over.filter(own, finished_at__lt=at - timedelta(days=settings.JOB_DAYS)).exclude(pk__in=newest).delete()
+
+
+def nudge_forgotten(at: datetime) -> None:
     """Send the message again for jobs that wait long: it may be lost.
 
     While other jobs run, waiting is nothing unusual, so that a message is sent again more rarely.
     """
     is_busy = Job.objects.filter(state=JobState.RUNNING).exists()
     late = at - timedelta(seconds=SECONDS_UNTIL_NEXT_NUDGE * (8 if is_busy else 1))
-    overdue = Q(nudged_at__lt=late) | Q(nudged_at=None, created_at__lt=late)
-    waiting = list(Job.objects.filter(overdue, state=JobState.QUEUED).order_by("created_at")[:20])
+    overdue = Q(nudged_at__lt=late) | Q(nudged_at=None, created_at__lt=late) | Q(due_at__gt=F("nudged_at"))
+    waiting = list(Job.objects.due(at).filter(overdue).order_by("-priority", "created_at")[:20])
     Job.objects.filter(pk__in=[job.pk for job in waiting]).update(nudged_at=at)
     for job in waiting:
-        nudge(job.public_id)
+        nudge(job)
 
 
 def jobs_of(person: User) -> QuerySet[Job]:

@@ -50,6 +50,7 @@ from annotation.models import (
     SendingPermission,
     User,
 )
+from annotation.site.sorted_tables import analyze
 
 AT_ONCE = 500  # calls in memory
 READING_RULE = f"{REFUSAL_RULE}, {ANSWER_FIELD_RULE}, {RULE}"
@@ -312,4 +313,4 @@ def store_batch(
 def add_calls(batch: CallBatch, asked: Iterable[Mapping[str, Any]]) -> None:
     """Numbered in this order, from 1. ``asked``: what each call is about, as fields of ModelCall."""
     calls = (ModelCall(batch=batch, number=number, **one) for number, one in enumerate(asked, start=1))
-    ModelCall.objects.bulk_create(calls, batch_size=ROWS_AT_ONCE)
+    analyze(len(ModelCall.objects.bulk_create(calls, batch_size=ROWS_AT_ONCE)), ModelCall)

@@ -13,9 +13,10 @@ from annotation.call_enums import NO_ANSWER, WITH_IMAGES_OF_PEOPLE, BatchState, 
 from annotation.contributions import contributed
 from annotation.endpoints.configured_endpoints import endpoint_named
 from annotation.endpoints.sending_permissions import SendingRefused, permission_in_force
+from annotation.model_calls.kernels.filling import ShippedPrompt
 from annotation.model_calls.kernels.pacing import may_become
+from annotation.model_calls.next_calls import CallTally
 from annotation.models import CallBatch, ModelCall, Price, PromptVersion, User
-from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.refusals import Refused
 
 
@@ -103,6 +104,14 @@ def acts_now(batch: CallBatch) -> list[tuple[str, str]]:
     """What can be done with it, with the words of the button."""
     possible = [(name, label) for name, (_do, label, after) in _ACTS.items() if may_become(batch.state, after)]
     return [(name, label) for name, label in possible if name != "end" or may_end(batch)]
+
+
+def rest_in_words(batch: CallBatch, counted: CallTally) -> str:
+    """Of one that is planned or paused."""
+    if batch.state == BatchState.PLANNED:
+        return batch.paused_because or _("Planned: nothing is sent yet.")
+    facts = {"done": counted.n_done, "all": batch.n_calls}
+    return batch.paused_because or _("Paused after %(done)d of %(all)d calls. Nothing is sent.") % facts
 
 
 def change_cap(batch: CallBatch, cap: Decimal, *, actor: User | None, at: datetime) -> None:

@@ -26,8 +26,8 @@ from annotation.ingest.serving import (
 )
 from annotation.model_calls.call_batches import BatchRefused
 from annotation.model_calls.kernels.extraction import question_values
+from annotation.model_calls.kernels.filling import fill
 from annotation.models import CallBatch, Exam, Image, ModelCall, ModelPicture, QuestionBank
-from annotation.prompts.kernels.filling import fill
 
 # By purpose, what fills further variables of the prompt from ``ModelCall.values``, of many calls at once.
 Filler = Callable[[Sequence[ModelCall]], Iterable[dict[str, str]]]

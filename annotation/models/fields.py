@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from django.conf import settings
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.signals import connection_created
 from django.db.models import Q
 from django.db.models.sql.compiler import SQLCompiler
 from django.utils.translation import gettext_lazy
@@ -187,16 +188,22 @@ class Timed(models.Model):
 
 
 # --- searching ------------------------------------------------------------------------------------
+_WITHOUT_ACCENT = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ħ": "h"})  # not in two parts
+
+
 def folded(text: str | None) -> str | None:
-    """Small letters, accents as one character with theirs: "E" and an acute accent is "é"."""
-    return None if text is None else unicodedata.normalize("NFC", text).lower()
+    """Small letters without accents; annotation/triggers.py has the same for PostgreSQL."""
+    if text is None or text.isascii():
+        return text and text.lower()
+    parts = unicodedata.normalize("NFD", text.lower()).translate(_WITHOUT_ACCENT)
+    return unicodedata.normalize("NFC", "".join(one for one in parts if not "\u0300" <= one <= "\u036f"))
 
 
 @models.CharField.register_lookup
 @models.TextField.register_lookup
 class Holds(YesNoLookup):
-    """``name__holds="MÜLLER"``: the words are in it, in capitals or not, however accents are composed. Both
-    databases alike, of which SQLite by itself knows the capitals of English alone.
+    """``name__holds="MÜLLER"``: the words are in it, in capitals or not, with accents or without them, on both
+    databases alike. PostgreSQL finds wordings of questions so by their index.
     """
 
     lookup_name = "holds"
@@ -205,20 +212,16 @@ class Holds(YesNoLookup):
         return folded(self.rhs)
 
     def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
-        connection.connection.create_function("rexvqa_folded", 1, folded, deterministic=True)
         return self._within("INSTR(rexvqa_folded({0}), {1}) > 0", compiler, connection)
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
-        text = 'LOWER(NORMALIZE({0}::text, NFC) COLLATE "und-x-icu")'
-        return self._within(f"STRPOS({text}, {{1}}) > 0", compiler, connection)
+        sql, values = self._within("rexvqa_folded({0}::text) LIKE {1}", compiler, connection)
+        return sql, [*values[:-1], f"%{connection.ops.prep_for_like_query(values[-1])}%"]
 
     def _within(self, form: str, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, list[Any]]:
         column, of_column = self.process_lhs(compiler, connection)
         words, of_words = self.process_rhs(compiler, connection)
         return form.format(column, words), [*of_column, *of_words]
-
-
-_WITHOUT_ACCENT = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ħ": "h"})  # not in two parts
 
 
 def sorted_as(text: str | None) -> str | None:
@@ -235,10 +238,18 @@ class AsRead(models.Func):
     arity, output_field = 1, models.TextField()
 
     def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any) -> Any:
-        connection.ensure_connection()
-        connection.connection.create_function("rexvqa_sorted", 1, sorted_as, deterministic=True)
         return self.as_sql(compiler, connection, function="rexvqa_sorted", **context)
 
     def as_postgresql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **context: Any) -> Any:
         template = 'NORMALIZE(%(expressions)s::text, NFC) COLLATE "und-x-icu"'
         return self.as_sql(compiler, connection, template=template, **context)
+
+
+def _teach(connection: BaseDatabaseWrapper, **_more: Any) -> None:
+    """SQLite what it lacks, before a trigger asks for it."""
+    if connection.vendor == "sqlite":
+        connection.connection.create_function("rexvqa_folded", 1, folded, deterministic=True)
+        connection.connection.create_function("rexvqa_sorted", 1, sorted_as, deterministic=True)
+
+
+connection_created.connect(_teach)

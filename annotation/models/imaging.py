@@ -85,7 +85,7 @@ class Image(models.Model):
         ordering = ("exam", "position", "id")
         indexes = (
             models.Index(fields=["source_sha256"], name="image_source", condition=~Q(source_sha256="")),
-            models.Index(fields=["state"], name="image_attention", condition=Q(state__in=["checking", "quarantined"])),
+            models.Index(fields=["state", "exam"], name="image_by_state"),
         )
 
     def __str__(self) -> str:
@@ -187,6 +187,7 @@ class SourceIdentifier(models.Model):
             models.Index(fields=["digest"], name="identifier_digest"),
             models.Index(fields=["bank", "exam_id"], name="identifier_prior", condition=models.Q(kind="prior_exam")),
             models.Index(fields=["image_id"], name="identifier_view", condition=models.Q(kind="stated_view")),
+            models.Index(fields=["image_id"], name="identifier_path", condition=models.Q(kind="image_path")),
             models.Index(
                 fields=["question_id"], name="identifier_question", condition=models.Q(question_id__isnull=False)
             ),

@@ -18,7 +18,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 from msgspec import Struct
 
-from annotation.enums import JobState, KeyUse, LinkState, Role, Word
+from annotation.enums import JobQueue, JobState, KeyUse, LinkState, Role, Word
 from annotation.models.fields import (
     ComposedLine,
     KeptWithRound,
@@ -275,6 +275,10 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Those that wait or run."""
         return self.filter(state__in=UNFINISHED_JOBS)
 
+    def due(self, at: datetime) -> Self:
+        """Those that wait and may begin."""
+        return self.filter(models.Q(due_at=None) | models.Q(due_at__lte=at), state=JobState.QUEUED)
+
 
 class Job(models.Model):
     """Long work. This row is the truth; the message queue only carries its number."""
@@ -283,6 +287,8 @@ class Job(models.Model):
     kind = models.CharField(max_length=40)  # names a handler in annotation/jobs
     title = models.CharField(max_length=200)  # what people read; holds no identifier of a patient
     params = models.JSONField(default=dict)
+    queue = WordField(JobQueue, max_length=8, default=JobQueue.ANALYSIS, db_default=JobQueue.ANALYSIS.value)
+    priority = models.PositiveSmallIntegerField(default=5, db_default=5)  # 0 to 9, the highest is taken first
     state = WordField(JobState, max_length=10, default=JobState.QUEUED)
     progress_done = models.PositiveBigIntegerField(default=0)
     progress_total = models.PositiveBigIntegerField(default=0)  # 0: not known yet
@@ -296,6 +302,7 @@ class Job(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="jobs"
     )
     created_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, blank=True)  # not begun before
     nudged_at = models.DateTimeField(null=True, blank=True)  # when a worker was last notified again that it waits
     started_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
@@ -307,6 +314,7 @@ class Job(models.Model):
         ordering = ("-created_at",)
         indexes = (
             models.Index(fields=["state"], name="job_unfinished", condition=models.Q(state__in=["queued", "running"])),
+            models.Index(fields=["-created_at"], name="job_newest"),
         )
 
     def __str__(self) -> str:
@@ -320,7 +328,8 @@ class Job(models.Model):
 class WorkerBeat(models.Model):
     """When a worker was last alive; /healthz reads it."""
 
-    name = models.CharField(max_length=40, unique=True)
+    name = models.CharField(max_length=80, unique=True)
+    queues = models.CharField(max_length=80, blank=True, db_default="")  # whose jobs it takes, with spaces between
     beat_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -45,7 +45,7 @@ class Finding(models.Model):
         "annotation.QuestionBank", on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
     )  # that of the revision
     revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+", db_index=False)
-    rule = models.CharField(max_length=32)  # a code of annotation.quality.kernels.rules.RULES, or of a validator
+    rule = models.CharField(max_length=32)  # a code of annotation.questionbank.kernels.rules.RULES, or of a validator
     rule_version = models.PositiveSmallIntegerField()  # of a validator: the number of its prompt version
     place = WordField(FindingPlace, max_length=11)
     detail = models.TextField()  # what was found, and what to do
@@ -73,6 +73,7 @@ class Finding(models.Model):
             models.UniqueConstraint(fields=["call"], condition=Q(call__isnull=False), name="verdict_once"),
         )
         indexes = (
+            models.Index(fields=["revision"], name="finding_of_revision"),
             models.Index(
                 fields=["bank", "rule", "revision"],
                 name="finding_of_bank",
@@ -95,7 +96,7 @@ class Gate(models.Model):
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.CASCADE, related_name="gates")
     number = models.PositiveSmallIntegerField()  # its version
     name = ComposedLine(_("name"), max_length=100)
-    parts = models.JSONField(default=list)  # codes of annotation.quality.kernels.question_checks.PARTS; none: no gate
+    parts = models.JSONField(default=list)  # codes of PARTS in questionbank.kernels.question_checks; none: no gate
     set_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
     set_at = models.DateTimeField()
 
@@ -154,7 +155,7 @@ class ValidatorRun(models.Model):
 
     public_id = PublicIdField()
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="validator_runs")
-    validator = models.CharField(max_length=8)  # a code of annotation.quality.kernels.question_checks.ASKED
+    validator = models.CharField(max_length=8)  # a code of annotation.questionbank.kernels.question_checks.ASKED
     batch = models.OneToOneField("annotation.CallBatch", on_delete=models.PROTECT, related_name="+")
     left_out = models.JSONField(default=list)  # {"question", "why"}: not asked, see annotation/validators
     n_unread = models.PositiveIntegerField(default=0)  # answers that hold no verdict
@@ -225,7 +226,7 @@ class ClassThreshold(models.Model):
     """From which probability of a class on a question fails a part of compliance, and what was measured there."""
 
     classifier = models.ForeignKey(Classifier, on_delete=models.PROTECT, related_name="thresholds")
-    part = models.CharField(max_length=11)  # identifiers or bias, of annotation.quality.kernels.question_checks.PARTS
+    part = models.CharField(max_length=11)  # identifiers or bias, of PARTS in questionbank.kernels.question_checks
     label = models.CharField(max_length=60)
     threshold = models.FloatField()
     labelled_set = models.ForeignKey(LabelledSet, on_delete=models.PROTECT, related_name="+")

@@ -35,7 +35,7 @@ class QuestionBank(Deletable):
     compared_at = models.DateTimeField(null=True, blank=True)  # when its questions were last compared with each other
     twins_sought_at = models.DateTimeField(null=True, blank=True)  # the same with those of public banks
     releases_sought_at = models.DateTimeField(null=True, blank=True)  # the same with released ones
-    near_releases = models.JSONField(default=dict, blank=True)  # of that: annotation.quality.duplicates.ReleasedResult
+    near_releases = models.JSONField(default=dict, blank=True)  # of that: questionbank.duplicates.ReleasedResult
 
     objects: KeptManager[QuestionBank] = KeptManager()
     everywhere = models.Manager["QuestionBank"]()
@@ -124,6 +124,10 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """What people see: brought by a published import and not superseded by a published one."""
         published = BankImport.objects.filter(state=ImportState.PUBLISHED).values("pk")
         return self.filter(bank_import__in=published).exclude(superseded_by__isnull=False, superseded_by__in=published)
+
+    def accepted(self) -> RevisionQuerySet:
+        """Wordings that the round which judged them last settled so; none that another judges now."""
+        return self.current().filter(question__state=QuestionState.ACCEPTED)
 
     def in_bank(self, bank: QuestionBank) -> RevisionQuerySet:
         return self.filter(bank=bank)
@@ -250,7 +254,7 @@ class QuestionTagQuerySet(models.QuerySet["QuestionTag"]):
 class QuestionTag(models.Model):
     """A word on a question. A removed one stays, for the history of the question.
 
-    A tag may tell the key: annotation.discussion.commenting says who may read it, and no related name leads to it.
+    A tag may tell the key: annotation.review.commenting says who may read it, and no related name leads to it.
     """
 
     question = models.ForeignKey("annotation.Question", on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -279,7 +283,7 @@ class QuestionTag(models.Model):
 class QuestionComment(models.Model):
     """What somebody says about a question, perhaps with something to do. Withdrawn by its author, it stays unread.
 
-    It may tell the key: annotation.discussion.commenting says who may read it, and no related name leads to it.
+    It may tell the key: annotation.review.commenting says who may read it, and no related name leads to it.
     """
 
     public_id = PublicIdField()

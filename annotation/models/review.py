@@ -134,6 +134,7 @@ class ReviewRound(Deletable):
     least_width = models.PositiveSmallIntegerField(null=True, blank=True)  # of the browser window, CSS pixels
     least_height = models.PositiveSmallIntegerField(null=True, blank=True)
     double_click = models.BooleanField(default=False)  # on an option submits the blind answer, as Enter does
+    display_check = models.BooleanField(default=False, db_default=False)  # asked of its reviewers
     simulated = models.BooleanField(default=False)
     form = models.ForeignKey(ReviewForm, on_delete=models.PROTECT, null=True, blank=True, related_name="rounds")
     percent_repeated = models.PositiveSmallIntegerField(default=0)  # of each reviewer's questions, shown twice

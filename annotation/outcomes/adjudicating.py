@@ -38,7 +38,7 @@ from annotation.people.roles import grant
 from annotation.questionbank.editing import revise
 from annotation.questionbank.importing import move_questions
 from annotation.questionbank.kernels.wording import Wording
-from annotation.review.assigning import Conflicts, SampleQuestion, ineligible, lock_round, sentences
+from annotation.review.assigning import ineligible, lock_round, sentences
 from annotation.review.ending import disputed
 from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused, RoundAct, RoundFacts, why_not
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
@@ -155,10 +155,8 @@ def barred(review_round: ReviewRound, adjudicator: User) -> list[tuple[Settlemen
     Nobody adjudicates what they reviewed, wrote or imported, nor what shows a patient whom they know.
     """
     waiting = list(free(review_round))
-    questions = [
-        SampleQuestion(one.revision_id, one.revision.question_id, one.revision.question.number, 0) for one in waiting
-    ]
-    conflicts: Conflicts = ineligible([adjudicator], questions, RoundSteps.FULL, None)
+    number_of = {one.revision.question_id: one.revision.question.number for one in waiting}
+    conflicts = ineligible([adjudicator], number_of, RoundSteps.FULL, None)
     own = set(
         Assignment.objects.filter(round=review_round, reviewer=adjudicator)
         .exclude(state=AssignmentState.WITHDRAWN)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, Max, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.enums import AssignmentState, QuestionState, Role, RoundState
-from annotation.models import Assignment, ReviewRound, Settlement, User
-from annotation.models.fields import AsRead
+from annotation.enums import QuestionState, Role, RoundState
+from annotation.models import ReviewRound, Settlement, User
 from annotation.outcomes.next_steps import RoundCounts, counts_of_rounds, next_of_round, not_calibrated
 from annotation.people.mailing import can_send, send_email
 from annotation.people.open_work import NextStep, WorkItem, WorkSection, first_due
-from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.kernels.visibility import OthersPart, visible_of_others
-from annotation.review.onlookers import onlookers
+from annotation.review.onlookers import onlooker_of, with_own_part
 from annotation.review.reviewer_progress import n_expected
 from annotation.site.permissions import site_roles
 
@@ -50,12 +48,12 @@ def attention_of(person: User, at: datetime) -> list[Attention]:
 
 def _looked_after(person: User, at: datetime) -> tuple[list[Attention], list[NextStep]]:
     """What needs attention once it is open, and what comes next in each round."""
-    rounds = list(_coordinated(person)[:MOST_ROUNDS])
+    rounds = list(with_own_part(person, _coordinated(person))[:MOST_ROUNDS])
     if not rounds:
         return [], []
     open_rounds = [one for one in rounds if one.state == RoundState.OPEN]
     ended = [one for one in rounds if one.state in (RoundState.COMPLETE, RoundState.ADJUDICATION)]
-    person_in = onlookers(person, ReviewRound.objects.filter(pk__in=[one.pk for one in rounds]))
+    person_in = {one.pk: onlooker_of(one, person) for one in rounds}
     judged = {pk for pk, one in person_in.items() if one.reviews or one.adjudicates}
     seen = [one for one in ended if OthersPart.OUTCOMES in visible_of_others(person_in[one.pk])]
     known = {one.pk for one in seen} | ({one.pk for one in open_rounds} - judged)
@@ -81,29 +79,9 @@ def _coordinated(person: User) -> QuerySet[ReviewRound]:
 
 def _of_reviewers(rounds: Sequence[ReviewRound], counts: Mapping[int, RoundCounts], at: datetime) -> list[Attention]:
     """Late, stuck, not calibrated."""
-    if not rounds:
-        return []
-    by_pk = {one.pk: one for one in rounds}
-    rows = (
-        Assignment.objects.filter(round__in=by_pk)
-        .exclude(state=AssignmentState.WITHDRAWN)
-        .order_by()
-        .values("round", "reviewer__name")
-        .annotate(
-            n_all=Count("pk", filter=~Q(state=AssignmentState.RETURNED)),
-            n_submitted=Count("pk", filter=Q(state=AssignmentState.SUBMITTED)),
-            n_to_do=Count("pk", filter=Q(state__in=UNFINISHED)),
-            opened=Max("opened_at"),
-            answered=Max("blind_answer__answered_at"),
-        )
-        .order_by(AsRead("reviewer__name"))
-    )
-    of_round: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        of_round[row["round"]].append(row)
     found = []
     for one in rounds:
-        people = of_round[one.pk]
+        people = counts[one.pk].reviewers
         found += _late(one, people, at)
         idle = [row["reviewer__name"] for row in people if row["n_to_do"] and _is_idle(one, row, at)]
         if idle:
@@ -121,7 +99,8 @@ def _late(review_round: ReviewRound, people: Sequence[Mapping[str, Any]], at: da
     behind = [
         row["reviewer__name"]
         for row in people
-        if row["n_to_do"] and row["n_submitted"] < n_expected(row["n_all"], opened_at, due_at, at)
+        if row["n_to_do"]
+        and row["n_submitted"] < n_expected(row["n_to_do"] + row["n_submitted"], opened_at, due_at, at)
     ]
     if not behind:
         return []

@@ -6,11 +6,13 @@ and otherwise whom everything waits for; None where nothing is left.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, Max, OuterRef, Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -32,12 +34,12 @@ from annotation.models import (
     Settlement,
     User,
 )
-from annotation.models.fields import AsRead
+from annotation.models.fields import AsRead, sorted_as
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection, first_due
-from annotation.questionbank.listing import ImageCounts, images_of_bank
+from annotation.questionbank.image_counts import ImageCounts, images_of_bank
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.onlookers import may_see_outcomes
-from annotation.review.rounds import missing_images
+from annotation.review.rounds import MissingImages, missing_images
 from annotation.site.permissions import is_coordinator, may_see_quarantine
 
 
@@ -51,44 +53,52 @@ class RoundCounts(Struct, frozen=True, kw_only=True):
     uncalibrated: tuple[str, ...] = ()
     n_disputed: int | None = None
     n_adjudicators: int = 0
+    reviewers: Sequence[Mapping[str, Any]] = ()  # how far each is, by name; those who left are not among them
     missing: str = ""  # which questions of a draft lack images, in a sentence
     unseen: ImageCounts | None = None  # of a draft of which no question can be seen
 
 
-def counts_of_rounds(rounds: Sequence[ReviewRound], *, known: set[int]) -> dict[int, RoundCounts]:
+def counts_of_rounds(
+    rounds: Sequence[ReviewRound], *, known: set[int], missing_of_one: MissingImages | None = None
+) -> dict[int, RoundCounts]:
     """By the id of the round; what reviewers answered only of the ``known`` ones.
 
-    Four queries, and some for each draft with reviewers.
+    One query, one for each of calibrations, disputes and adjudicators where a round is so far, and some for each draft
+    with reviewers.
     """
     if not rounds:
         return {}
-    pks = [one.pk for one in rounds]
-    rows = Assignment.objects.filter(round__in=pks).order_by().values_list("round")
-    reviews = {
-        pk: numbers
-        for pk, *numbers in rows.annotate(
-            n_to_do=Count("pk", filter=Q(state__in=UNFINISHED)),
-            n_submitted=Count("pk", filter=Q(state=AssignmentState.SUBMITTED)),
-            n_returned=Count("pk", filter=Q(state=AssignmentState.RETURNED)),
-        )
-    }
+    there = Assignment.objects.filter(round__in=rounds).exclude(state=AssignmentState.WITHDRAWN).order_by()
+    rows = there.values("round", "reviewer__name").annotate(
+        n_to_do=Count("pk", filter=Q(state__in=UNFINISHED)),
+        n_submitted=Count("pk", filter=Q(state=AssignmentState.SUBMITTED)),
+        n_returned=Count("pk", filter=Q(state=AssignmentState.RETURNED)),
+        opened=Max("opened_at"),
+        answered=Max("blind_answer__answered_at"),
+    )
+    reviewers: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    by_name = sorted(rows, key=lambda row: sorted_as(row["reviewer__name"]) or "")  # few, in SQL each assignment
+    for row in by_name:
+        reviewers[row["round"]].append(row)
+    begun = [one for one in rounds if one.state == RoundState.OPEN and one.pk in known]
     failed = CalibrationResult.objects.filter(
-        round__in=known, passed=False, finished_at__isnull=False, let_in_at__isnull=True
+        round__in=begun, passed=False, finished_at__isnull=False, let_in_at__isnull=True
     )
     names = list(failed.order_by(AsRead("reviewer__name")).values_list("round", "reviewer__name"))
-    disputed = Settlement.objects.filter(round__in=known, outcome=QuestionState.DISPUTED).order_by()
+    ended = [one for one in rounds if one.state in (RoundState.COMPLETE, RoundState.ADJUDICATION)]
+    seen = [one for one in ended if one.pk in known]
+    disputed = Settlement.objects.filter(round__in=seen, outcome=QuestionState.DISPUTED).order_by()
     n_disputed = dict(disputed.values_list("round").annotate(n=Count("pk")))
-    adjudicators = Membership.objects.filter(round__in=pks, role=Role.ADJUDICATOR, user__is_active=True).order_by()
+    adjudicators = Membership.objects.filter(round__in=ended, role=Role.ADJUDICATOR, user__is_active=True).order_by()
     n_adjudicators = dict(adjudicators.values_list("round").annotate(n=Count("pk")))
     found = {}
     for one in rounds:
-        n_to_do, n_submitted, n_returned = reviews.get(one.pk, (0, 0, 0))
-        is_assigned_draft = one.state == RoundState.DRAFT and one.pk in reviews
-        missing, unseen = _images_of_draft(one) if is_assigned_draft else ("", None)
+        people = reviewers[one.pk]
+        is_assigned_draft = one.state == RoundState.DRAFT and bool(people)
+        missing, unseen = _images_of_draft(one, missing_of_one) if is_assigned_draft else ("", None)
         found[one.pk] = RoundCounts(
-            n_to_do=n_to_do,
-            n_submitted=n_submitted,
-            n_returned=n_returned,
+            **{name: sum(row[name] for row in people) for name in ("n_to_do", "n_submitted", "n_returned")},
+            reviewers=people,
             uncalibrated=tuple(name for pk, name in names if pk == one.pk),
             n_disputed=n_disputed.get(one.pk, 0) if one.pk in known else None,
             n_adjudicators=n_adjudicators.get(one.pk, 0),
@@ -98,8 +108,8 @@ def counts_of_rounds(rounds: Sequence[ReviewRound], *, known: set[int]) -> dict[
     return found
 
 
-def _images_of_draft(review_round: ReviewRound) -> tuple[str, ImageCounts | None]:
-    missing = missing_images(review_round)
+def _images_of_draft(review_round: ReviewRound, known: MissingImages | None) -> tuple[str, ImageCounts | None]:
+    missing = known or missing_images(review_round)
     if not missing.numbers or not missing.is_all:
         return missing.sentence, None
     exams = SampledQuestion.objects.filter(plan=review_round.plan_id).values("revision__question__exam")
@@ -163,12 +173,13 @@ def next_of_round(one: ReviewRound, counts: RoundCounts) -> NextStep | None:
     return act(_("Begin adjudication"), _("Adjudication can begin"), "round-adjudicate")
 
 
-def next_on_page(review_round: ReviewRound, person: User) -> NextStep | None:
-    """To a coordinator of the round; of a closed one what is left in its bank."""
+def next_on_page(review_round: ReviewRound, person: User, missing: MissingImages | None = None) -> NextStep | None:
+    """To a coordinator of the round; of a closed one what is left in its bank. ``missing``: where the page knows it."""
     if review_round.state == RoundState.CLOSED:
         return next_in_bank(review_round.plan.bank, person)
     known = {review_round.pk} if may_see_outcomes(person, review_round) else set()
-    return next_of_round(review_round, counts_of_rounds([review_round], known=known)[review_round.pk])
+    counts = counts_of_rounds([review_round], known=known, missing_of_one=missing)
+    return next_of_round(review_round, counts[review_round.pk])
 
 
 def not_calibrated(names: Sequence[str]) -> str:

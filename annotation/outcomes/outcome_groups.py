@@ -23,11 +23,11 @@ from annotation.enums import EXPLANATIONS, Difficulty, Flag, ImportKind, RoundSt
 from annotation.enums import _ as marked
 from annotation.models import BankImport, Finding, QuestionBank, Review, ReviewRound, Settlement, User
 from annotation.models.fields import AsRead
-from annotation.quality.gates import MOST_COUNTED, GateCount, count_gate, gate_of
-from annotation.quality.kernels.question_checks import DIVERSITY, EXPERT, GATED, JUDGED, PARTS, PartState
-from annotation.quality.kernels.rules import RULES
-from annotation.quality.validity import gate_is, part_is
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows
+from annotation.questionbank.gates import MOST_COUNTED, GateCount, count_gate, gate_of
+from annotation.questionbank.kernels.question_checks import DIVERSITY, EXPERT, GATED, JUDGED, PARTS, PartState
+from annotation.questionbank.kernels.rules import RULES
+from annotation.questionbank.validity import gate_is, part_is
 from annotation.review.kernels.settling import Against
 from annotation.review.onlookers import (
     questions_hidden_from,

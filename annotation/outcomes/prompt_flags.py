@@ -19,9 +19,9 @@ from msgspec.structs import replace
 from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose
 from annotation.enums import EXPLANATIONS, FINAL_STATES, Flag, QuestionState, Role, RoundSteps, Word
+from annotation.model_calls.versions import LONGEST_REASON
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, SamplingPlan, User
 from annotation.people.roles import add_role
-from annotation.prompts.versions import LONGEST_REASON
 from annotation.review.kernels.form_design import CRITERIA, GOOD_GRADE
 from annotation.review.kernels.sampling import Drawn, StratifyBy
 from annotation.review.kernels.transitions import ReviewRefused

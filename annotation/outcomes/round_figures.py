@@ -16,11 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from annotation.enums import AssignmentState, ImportState, QuestionState
-from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import Assignment, ReviewRound, SampledQuestion
 from annotation.review.outcomes import Outcomes
 from annotation.statistics.kernels.estimate import FEW_CLUSTERS, WHOLE_BANK, WHOLE_FRAME
 from annotation.statistics.kernels.issues import Leading
+from annotation.tables.kernels.forms import FigureForm, Width
 
 # In the order of a life that goes well, then the others.
 ORDER = (
@@ -122,8 +122,8 @@ def outcomes_file(
     rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width, *, of_bank: bool = False
 ) -> bytes:
     """The issues of the paper and any flag at all, over these questions or in the mix of the bank."""
-    from annotation.figures.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
-    from annotation.figures.kernels.style import rendered
+    from annotation.tables.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
+    from annotation.tables.kernels.style import rendered
 
     any_flag = _("Any flag that was asked for") if outcomes.not_asked else _("Any flag at all")
     rates = [*((_(row.issue.label), row.rate) for row in outcomes.paper), (any_flag, outcomes.any_issue)]
@@ -178,8 +178,8 @@ def bank_interval(outcomes: Outcomes) -> str:
 
 def grades_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width) -> bytes:
     """How often each grade was given, from the newest versions."""
-    from annotation.figures.kernels.grade_bars import Graded, grades_figure  # with matplotlib, slow to load
-    from annotation.figures.kernels.style import rendered
+    from annotation.tables.kernels.grade_bars import Graded, grades_figure  # with matplotlib, slow to load
+    from annotation.tables.kernels.style import rendered
 
     grades = [
         Graded(_(one.name.label), dict(one.counts), one.median, one.n_cannot_judge, one.is_asked)
@@ -200,12 +200,12 @@ def grades_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
 
 
 def flow_file(rounds: Sequence[ReviewRound], flow: StateFlow, form: FigureForm, width: Width) -> bytes:
-    from annotation.figures.kernels.state_steps import (
+    from annotation.tables.kernels.state_steps import (
         FlowStep,
         StepWords,
         steps_figure,
     )  # with matplotlib, slow to load
-    from annotation.figures.kernels.style import rendered
+    from annotation.tables.kernels.style import rendered
 
     path = [
         FlowStep(_("In the sample"), flow.drawn.n, flow.drawn.n_changed),

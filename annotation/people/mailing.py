@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
-from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,12 +23,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.jobs.handlers import JobKind, Progress, Result
+from annotation.enums import JobQueue
+from annotation.jobs.handlers import SOON, JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import User
 from annotation.models.fields import public_id
 from annotation.people.accounts import password_link
 from annotation.people.invitations import IssuedInvitation, kind_of
+from annotation.site.counting import Throttle
 
 log = logging.getLogger(__name__)
 
@@ -43,40 +43,10 @@ class PasswordLinkParams(TypedDict):
     person: int | None
 
 
-EMAIL: JobKind[EmailParams] = JobKind("send_letter")
-PASSWORD_LINK: JobKind[PasswordLinkParams] = JobKind("send_password_link")
-MOST_NAMES = 10_000  # that a throttle remembers at a time
-
-
-class Throttle:
-    """At most so many within a stretch of time for each name; in the memory of one process."""
-
-    def __init__(self, most: int, within: timedelta) -> None:
-        self.most, self.within = most, within
-        self._times: dict[str, deque[datetime]] = {}
-        self._lock = threading.Lock()
-
-    def takes(self, name: str, at: datetime) -> bool:
-        """Note one more, unless there are enough."""
-        with self._lock:
-            times = self._times.pop(name, deque())  # put back last: the names in front are the oldest
-            while times and at - times[0] >= self.within:
-                times.popleft()
-            self._times[name] = times
-            if len(self._times) > MOST_NAMES:
-                del self._times[next(iter(self._times))]
-            if len(times) >= self.most:
-                return False
-            times.append(at)
-            return True
-
-    def forget(self) -> None:
-        with self._lock:
-            self._times.clear()
-
-
-LINKS_OF_ACCOUNT = Throttle(5, timedelta(hours=1))
-LINKS_OF_ADDRESS = Throttle(30, timedelta(hours=1))
+EMAIL: JobKind[EmailParams] = JobKind("send_letter", JobQueue.MAIL)
+PASSWORD_LINK: JobKind[PasswordLinkParams] = JobKind("send_password_link", JobQueue.MAIL, SOON)
+LINKS_OF_ACCOUNT = Throttle("links of account", 5, timedelta(hours=1))
+LINKS_OF_ADDRESS = Throttle("links of address", 30, timedelta(hours=1))
 
 
 class Email(NamedTuple):

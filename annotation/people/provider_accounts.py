@@ -33,8 +33,9 @@ from annotation.people.accounts import new_account
 from annotation.people.invitations import accept_as, accept_as_new_person
 from annotation.people.kernels.provider_settings import Provider, is_believed_address
 from annotation.people.links import PeopleRefused
-from annotation.people.mailing import Throttle, is_confirmed
+from annotation.people.mailing import is_confirmed
 from annotation.people.roles import follow_provider
+from annotation.site.counting import Throttle
 
 if TYPE_CHECKING:
     from joserfc.jwt import Token
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 CONNECTED, DISCONNECTED = "provider.connected", "provider.disconnected"
 CAME, REFUSED = "provider.came", "provider.refused"
-REFUSALS = Throttle(30, timedelta(hours=1))  # rows of the audit log for one network address
+REFUSALS = Throttle("refusals", 30, timedelta(hours=1))  # rows of the audit log for one network address
 
 
 class Claimed(Struct, frozen=True):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -20,10 +21,12 @@ from annotation.files.kernels.strictjson import FileRefused
 from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.ingest.matching import MAX_STRIPPED_FOLDERS
 from annotation.ingest.source_files import ZIP_MAGIC, Archive, ArchiveLimits, is_companion, open_archive
+from annotation.models import Image
+from annotation.questionbank.importing import ImportResult, QuestionFile, Watcher, images_root, import_questions
+from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.kernels.entries import BankRefused, read_entries
 from annotation.questionbank.kernels.foreign_rows import columns_to_match
 
-WHOLE = "sent.zip"
 TABLES = frozenset({".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".xlsx", ".parquet"})
 MOST_TABLES = 20
 TOTAL_BYTES = 8 * 1024**3
@@ -41,41 +44,81 @@ class Contents(Struct):
     n_images: int
 
 
-def take_apart(sent: Path) -> Contents | None:
-    """None for what is no ZIP, and for a workbook, which is one. The file becomes ``WHOLE`` beside its question files.
+def take_apart(whole: Path, folder: Path) -> Contents:
+    """The question files of a ZIP come into this folder. There are none in what is no ZIP, or a workbook, which is one.
 
     Raises BankRefused for a ZIP without a question file, and for one that breaks a limit of archives.
     """
-    if not _is_archive(sent):
-        return None
-    whole = sent.replace(sent.with_name(WHOLE))
+    if not _is_archive(whole):
+        return Contents([], 0)
     try:
         with open_archive(whole, _limits()) as archive:
-            members = _question_files(archive, sent.parent)
+            members = _question_files(archive, folder)
             n_images = sum(not is_companion(name) for name in archive.names)
     except ImageRefused as refused:
         raise BankRefused(refused.code, str(refused), status=422, field="file") from None
     return Contents(members, n_images)
 
 
-def pictures_of(whole: Path, paths: Iterable[str], folder: Path) -> None:
+def sources_in(
+    members: Iterable[Member],
+    folder: Path,
+    bank_name: str,
+    difficulties: Path | None = None,
+    matching: Matching | None = None,
+) -> list[QuestionFile]:
+    """The question files in the folder, with the paths that their images have in what was sent with them."""
+    named = [(folder / one["kept"], PurePosixPath(one["name"])) for one in members]
+    root = f"/uploaded/{bank_name}"
+    return [
+        QuestionFile(path, name.name, root, images_root(name.parent.as_posix())[1], difficulties, matching)
+        for path, name in named
+    ]
+
+
+def import_files(
+    sources: Sequence[QuestionFile], *, bank_name: str, watch: Watcher | None = None, **how: Any
+) -> ImportResult:
+    """Several files into one bank as one, each as ``import_questions`` does it; ``watch`` hears of all their bytes."""
+    result, before = ImportResult(bank_name), 0
+    total = sum(source.path.stat().st_size for source in sources)
+    for source in sources:
+        told = watch and partial(_watch_on, watch, before, total)
+        result.join(import_questions(source, bank_name=bank_name, watch=told, **how))
+        before += source.path.stat().st_size
+    return result
+
+
+def _watch_on(watch: Watcher, before: int, total: int, done: int, _of_file: int) -> object:
+    return watch(min(before + done, total), total)
+
+
+def pictures_of(whole: Path, paths: Sequence[str], folder: Path, watch: Watcher) -> list[str]:
     """Write a small picture, at its ``place_of_picture``, of each image at these paths that the ZIP holds.
 
-    What cannot be read has none. Nobody has looked at them yet: they are for who sent the file.
+    What cannot be read has none. Nobody has looked at them yet: they are for who sent the file. Returned are the paths
+    of those that the site holds already, under whatever name.
     """
     from annotation.imaging.kernels.rendering import as_8bit, prepare, preview  # load Pillow: not at every start
     from annotation.ingest.sandbox import Decoder
 
     with open_archive(whole, _limits()) as archive, Decoder(Path(settings.TEMP_ROOT)) as decoder:
         places = {place: name for name in reversed(archive.names) for place in _places(name)}
-        for path in paths:
+        hashes = dict[str, str]()
+        for n_done, path in enumerate(paths):
+            watch(n_done, len(paths))
             try:
-                image = decoder.decode(archive.read(places[path]))
+                content = archive.read(places[path])
+                hashes[path] = hashlib.sha256(content).hexdigest()
+                image = decoder.decode(content)
             except (KeyError, ImageRefused):
                 continue
             if image.pixels.size <= settings.IMAGE_MAX_PIXELS:
                 small, _width, _height = preview(as_8bit(*prepare(image)))
                 place_of_picture(folder, path).write_bytes(small)
+    watch(len(paths), len(paths))
+    held = set(Image.objects.filter(source_sha256__in=hashes.values()).values_list("source_sha256", flat=True))
+    return [path for path, sha256 in hashes.items() if sha256 in held]
 
 
 def place_of_picture(folder: Path, path: str) -> Path:

@@ -18,10 +18,10 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.audit.deleting import note_purged
 from annotation.audit.recording import record
-from annotation.bin.deleting import note_purged
 from annotation.contributions import contributed
-from annotation.enums import IdentifierKind, ImageState, ImportState
+from annotation.enums import IdentifierKind, ImageState, ImportState, JobQueue
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import (
@@ -50,8 +50,8 @@ from annotation.models import (
     Upload,
     User,
 )
-from annotation.quality.kernels.rules import PUBLIC_TWIN
 from annotation.questionbank.kernels.entries import BankRefused
+from annotation.questionbank.kernels.rules import PUBLIC_TWIN
 from annotation.site.internals import delete_rows
 from annotation.site.slugs import free_slug
 from annotation.site.sorted_tables import OneAtATime, lock
@@ -248,7 +248,7 @@ class DeletionParams(TypedDict):
     bank: int
 
 
-DELETION: JobKind[DeletionParams] = JobKind("delete_bank")
+DELETION: JobKind[DeletionParams] = JobKind("delete_bank", JobQueue.IMPORTS)
 
 
 def check_unused(bank: QuestionBank) -> None:

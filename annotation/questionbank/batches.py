@@ -22,7 +22,7 @@ from annotation.hashes import identifier_digest, image_path_digest
 from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
 from annotation.questionbank.bulk import Row, insert_rows, public_ids, reserve_ids
 from annotation.questionbank.kernels.examfields import ExamRecord, ImageReference
-from annotation.questionbank.kernels.records import QuestionRecord, content_sha256, with_source
+from annotation.questionbank.kernels.records import QuestionRecord, content_sha256, read_as, with_source
 from annotation.questionbank.kernels.wording import Wording
 from annotation.questionbank.priors import (
     EditedWording,
@@ -30,6 +30,7 @@ from annotation.questionbank.priors import (
     arrived_images,
     exams_with_keys,
     images_at,
+    keys_that_look_alike,
     known_questions,
     paths_of_exams,
     roots_of,
@@ -70,6 +71,7 @@ class Match(Struct):
     taken_ids: dict[str, int]  # of exams that came in as images, and become the bank's
     images: dict[tuple[str, str], tuple[int, ImageReference]]  # by exam and path, where the exam has no such path yet
     arrived: dict[str, tuple[int, int]]  # image and exam id of those of them whose file came in before
+    look_alikes: list[str]  # keys that people would read as another one of the bank
 
     def new_exams(self) -> dict[str, ExamRecord]:
         known = self.exam_ids.keys() | self.taken_ids.keys()
@@ -84,6 +86,8 @@ class Match(Struct):
 
 class BatchStore:
     """Stores the batches of one import, one after the other; with no import it is a dry run, which stores nothing."""
+
+    WRITTEN = (Exam, Image, Report, Question, Revision, AnswerKey, SourceIdentifier)
 
     def __init__(self, bank_id: int, root: str, import_id: int | None) -> None:
         self._bank_id = bank_id  # 0 for a bank to be made
@@ -120,7 +124,8 @@ class BatchStore:
         if self._import_id is None:
             self._seen_exams |= keys
             self._seen_images |= images.keys()
-        return Match(acts, known, waiting, exams, exam_ids, taken_ids, images, arrived)
+        alike = [] if self._is_new else keys_that_look_alike(self._bank_id, acts.keys() - known.keys())
+        return Match(acts, known, waiting, exams, exam_ids, taken_ids, images, arrived, alike)
 
     def differing(self, match: Match, questions: Sequence[QuestionRecord], most: int) -> list[dict[str, Any]]:
         """Of so many questions, the wording of the bank and that of the file, where they differ, and which will count.
@@ -291,8 +296,9 @@ class BatchStore:
         Revision.objects.filter(pk__in=superseded).update(superseded_by=self._import_id)
         insert_rows(Revision, _REVISION, revisions)
         insert_rows(AnswerKey, _KEY, keys)
-        kind = IdentifierKind.QUESTION_KEY
-        named = [self._named(kind, key, question=pk) for key, pk in question_ids.items()]
+        names = [(IdentifierKind.QUESTION_KEY, key, pk) for key, pk in question_ids.items()]
+        names += [(IdentifierKind.QUESTION_READ, text, pk) for _kind, key, pk in names if (text := read_as(key)) != key]
+        named = [self._named(kind, text, question=pk) for kind, text, pk in names]
         insert_rows(SourceIdentifier, _IDENTIFIER, named)
         images = self._images_of(leaving_out.values())
         for pk, row in leaving_out.items():

@@ -29,11 +29,11 @@ from annotation.enums import (
 from annotation.files.kernels.strictjson import Fault
 from annotation.models import AnswerKey, BankImport, Edit, Image, Question, QuestionBank, Revision, Settlement, User
 from annotation.models.fields import composed
-from annotation.quality.checking import check_revisions
-from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.answers import note_seen_keys
+from annotation.questionbank.checking import check_revisions
 from annotation.questionbank.importing import move_questions
 from annotation.questionbank.kernels.entries import BankRefused
+from annotation.questionbank.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels.wording import (
     IMAGES,
     LABELS,

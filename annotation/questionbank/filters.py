@@ -5,6 +5,7 @@ Rooms and apps above add theirs: what reviewers flagged, which models failed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -12,6 +13,7 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from django.core.cache import cache
+from django.db import connection
 from django.db.models import Count, F, Func, Q, QuerySet
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
@@ -22,7 +24,10 @@ from msgspec import Struct
 from annotation.contributions import contributed
 from annotation.enums import Difficulty, ImportKind, ImportState, QuestionState, Split, Task
 from annotation.models import BankImport, GenerationRun, Question, QuestionBank, Revision, User
+from annotation.models.fields import folded
+from annotation.questionbank.priors import exams_with_keys, questions_with_keys
 from annotation.site.permissions import is_coordinator
+from annotation.site.sorted_tables import along_indexes
 
 ANY = "any"
 UNKNOWN = "unknown"
@@ -162,12 +167,13 @@ def _field_filter(
     return BankFilter(name=name, label=label, choices=choices, narrow=narrow, seek=seek, column=name, empty=empty)
 
 
-def _seek_state(search: BankSearch, value: str) -> Sought | None:
+def in_state(bank: QuestionBank, state: str) -> QuerySet[Question]:
     """From the index that leaves out what is as it was imported, which it is asked to leave out."""
-    if value == QuestionState.IMPORTED:
-        return None
-    found = Question.objects.filter(bank=search.bank, state=value).exclude(state=QuestionState.IMPORTED)
-    return "question__in", found.order_by().values("pk")
+    return Question.objects.filter(bank=bank, state=state).exclude(state=QuestionState.IMPORTED).order_by()
+
+
+def _seek_state(search: BankSearch, value: str) -> Sought | None:
+    return None if value == QuestionState.IMPORTED else ("question__in", in_state(search.bank, value).values("pk"))
 
 
 def _labelled(words: type[Task] | type[QuestionState]) -> Callable[[BankSearch], Choices]:
@@ -258,16 +264,58 @@ def _within_category(name: str, label: Label) -> BankFilter:
     return _field_filter(name, label, choices, empty=NO_CATEGORY, is_indexed=False)
 
 
-def _words_of(value: str) -> Q:
-    """SQLite folds the letters of English by itself, ten times as fast."""
-    return Q(stem__icontains=value) if value.isascii() else Q(stem__holds=value)
+def look_up_words(search: BankSearch, most: int) -> bool:
+    """Whether the index of words finds at most so many questions: they are what the filter gives from then on.
+
+    Asked for what is rare: of a common word the index would give every question.
+    """
+    words = folded(search.wanted.get("q", "")) or ""
+    if not re.search(r"[^\W_]{3}", words):
+        return False  # the index is by three letters in a row
+    if connection.vendor == "postgresql":
+        index, sought = "rexvqa_folded(stem) LIKE %s", f"%{connection.ops.prep_for_like_query(words)}%"
+    else:
+        index = "id IN (SELECT rowid FROM annotation_revision_words WHERE annotation_revision_words MATCH %s)"
+        threes = (words[at : at + 3].replace('"', '""') for at in range(len(words) - 2))
+        sought = " AND ".join(f'"{one}"' for one in threes)
+    with along_indexes(), connection.cursor() as cursor:
+        sql = f"SELECT question_id FROM annotation_revision WHERE {index} AND bank_id + 0 = %s LIMIT {most + 1}"  # noqa: S608
+        cursor.execute(sql, [sought, search.bank.pk])
+        found = [row[0] for row in cursor.fetchall()]
+    if len(found) <= most:
+        search.kept["q"] = found
+    return len(found) <= most
+
+
+def _seek_words(search: BankSearch, _value: str) -> Sought | None:
+    if "q" not in search.kept:
+        return None
+    return "question__in", Question.objects.filter(pk__in=search.kept["q"]).order_by().values("pk")
+
+
+def _seek_own_id(search: BankSearch, value: str) -> Sought:
+    """What the question or its exam is called at its source."""
+    if "own_id" not in search.kept:
+        of_question = questions_with_keys(search.bank.pk, [value])
+        search.kept["own_id"] = [*of_question.values()], [*exams_with_keys(search.bank.pk, [value]).values()]
+    questions, exams = search.kept["own_id"]
+    found = Question.objects.filter(Q(pk__in=questions) | Q(exam__in=exams), bank=search.bank)
+    return "question__in", found.order_by().values("pk")
 
 
 _OWN = (
     BankFilter(
         name="q",
         label=gettext_lazy("Words in the question"),
-        narrow=lambda rows, _search, value: rows.filter(_words_of(value)),
+        narrow=lambda rows, _search, value: rows.filter(Q(stem__holds=value)),
+        seek=_seek_words,
+    ),
+    BankFilter(
+        name="own_id",
+        label=gettext_lazy("Own id of a question or an exam"),
+        narrow=lambda rows, search, value: rows.filter(question__in=_seek_own_id(search, value)[1]),
+        seek=_seek_own_id,
+        of_coordinators=True,
     ),
     _field_filter("task", gettext_lazy("Task"), _labelled(Task)),
     _field_filter("category", gettext_lazy("Category"), _categories, empty=NO_CATEGORY),

@@ -36,15 +36,15 @@ from annotation.models import (
     SourceIdentifier,
     User,
 )
-from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.bank_life import STALE_AFTER, store_bank, sweep_import, sweep_imports, sweep_runs_of
 from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.kernels.entries import BankRefused, read_difficulties, states_before
 from annotation.questionbank.kernels.records import Batch, RecordProblem, RecordRules, read_batches, split_of_file
+from annotation.questionbank.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.priors import link_priors
-from annotation.site.sorted_tables import OneAtATime, lock
+from annotation.site.sorted_tables import OneAtATime, analyze, lock
 
 AT_ONCE = 500  # ids in one statement
 LISTED = 100  # numbers of questions that were left as they were, for each reason
@@ -196,7 +196,7 @@ class ImportResult(Struct):
     priors: Counter[str] = field(default_factory=Counter)  # known once the questions are stored
     tasks: Counter[str] = field(default_factory=Counter)  # of a dry run
     differing: list[dict[str, Any]] = field(default_factory=list)  # of a dry run: some where file and bank differ
-    bank_import: BankImport | None = None  # once it is published
+    imports: list[BankImport] = field(default_factory=list)  # once they are published
     layouts: Sequence[tuple[str, ...]] = ()
     look_alikes: list[str] = field(default_factory=list)  # the first ids that differ from others in what nobody sees
 
@@ -206,9 +206,8 @@ class ImportResult(Struct):
 
     def as_json(self) -> dict[str, Any]:
         errors = [problem._asdict() for problem in self.errors]
-        if self.n_errors > len(errors):
-            message = f"{self.n_errors - len(errors):,} more errors are not listed."
-            errors.append(RecordProblem("", "", "more_errors", message)._asdict())
+        if (n_more := self.n_errors - len(errors)) > 0:
+            errors.append(RecordProblem("", "", "more_errors", f"{n_more:,} more errors are not listed.")._asdict())
         counts = asdict(self.counts)
         changes = {name: counts.pop(name) for name in ("created", "updated", "unchanged")}
         read = {"bank": self.bank, "read": self.read, **changes, "rejected": self.rejected}
@@ -224,21 +223,26 @@ class ImportResult(Struct):
         self.n_errors += other.n_errors
         self.unreadable |= other.unreadable
         self.stored |= other.stored
+        self.imports += other.imports
         self.rows = [*self.rows, *other.rows][:MAX_ROWS]
         self.tasks.update(other.tasks)
         self.differing = [*self.differing, *other.differing][:MAX_DIFFERING]
         self.priors = other.priors  # of the bank
+        self.look_alikes = list(dict.fromkeys([*self.look_alikes, *other.look_alikes]))[:MAX_ROWS]
 
     def add(self, batch: Batch) -> None:
         self.read += batch.n_read
         self.rejected += batch.n_refused
         self.unreadable = batch.unreadable
         self.layouts = batch.layouts
-        self.look_alikes += batch.look_alikes[: max(0, MAX_ROWS - len(self.look_alikes))]
+        self.name_look_alikes(batch.look_alikes)
         self.n_errors += len(batch.problems)
         self.errors += batch.problems[: max(0, MAX_ERRORS - len(self.errors))]
         if batch.unreadable:  # what is wrong with the file goes before what is wrong with its rows
             self.errors = [batch.problems[-1], *(one for one in self.errors if one is not batch.problems[-1])]
+
+    def name_look_alikes(self, keys: Iterable[str]) -> None:
+        self.look_alikes = list(dict.fromkeys([*self.look_alikes, *(ascii(key)[1:-1] for key in keys)]))[:MAX_ROWS]
 
 
 def images_root(folder: str) -> tuple[str, str]:
@@ -285,9 +289,8 @@ def import_questions(
     by a dry run, whose counts are those that the import would have. Raises BankRefused (an import that is
     running, a side file that cannot be read), OSError, and whatever ``watch`` raises; then nothing is stored.
     """
-    result = ImportResult(bank_name)
     difficulties = read_difficulties(source.difficulties) if source.difficulties else {}
-    split = split_of_file(source.name, source.folder)
+    result, split = ImportResult(bank_name), split_of_file(source.name, source.folder)
     rules = RecordRules(source.folder, min_explanation, difficulties, source.matching, split)
     with source.path.open("rb") as stream:
         batches = read_batches(stream, rules, size=BATCH_SIZES[connection.vendor])
@@ -312,7 +315,8 @@ def import_questions(
         except BaseException:
             sweep_import(bank_import)
             raise
-    result.stored, result.bank_import = True, bank_import
+    result.stored, result.imports = True, [bank_import]
+    analyze(result.counts.created + result.counts.updated, *BatchStore.WRITTEN)
     return result
 
 
@@ -370,6 +374,7 @@ def _write(
                 match = store.match(batch.questions)
                 store.store(match)
                 result.counts.add(match.counts())
+                result.name_look_alikes(match.look_alikes)
 
 
 @transaction.atomic
@@ -408,6 +413,7 @@ def _rehearse(batches: Iterator[Batch], store: BatchStore, result: ImportResult)
         result.add(batch)
         match = store.match(batch.questions)
         result.counts.add(match.counts())
+        result.name_look_alikes(match.look_alikes)
         result.tasks.update(question.task.value for question in batch.questions)
         result.differing += store.differing(match, batch.questions, MAX_DIFFERING - len(result.differing))
         refused = dict.fromkeys(problem.key for problem in batch.problems if problem.key)

@@ -3,7 +3,7 @@
 What at most MOST_LISTED questions come through (of one filter with an index, or of the whole bank) is listed as a
 whole: it has a count, and every order. Of more, a page is read along an index: in the order of numbers, or group by
 group in the order of a column. Where further filters narrow what the index gives, at most WINDOW questions are looked
-at for a page, and the page says how far it has looked.
+at for a page; words that are rare there are found by the index of words, and else the page says how far it has looked.
 """
 
 from __future__ import annotations
@@ -14,17 +14,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.cache import cache
-from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, Prefetch, QuerySet, Subquery
 from django.utils.translation import gettext as _
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from annotation.enums import ImageState, JobState, QuestionState, RenditionKind, Task
-from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.ingest.uploading import uploads_of_images
+from annotation.enums import QuestionState, RenditionKind, Task
 from annotation.models import BankImport, Image, Question, QuestionBank, Rendition, Revision
-from annotation.questionbank.filters import NO_CATEGORY, BankSearch, NotByIndex, bank_filters
+from annotation.questionbank.filters import NO_CATEGORY, BankSearch, NotByIndex, bank_filters, look_up_words
 from annotation.site.sorted_tables import Sorting
+from annotation.tables.kernels.forms import FigureForm, Width
 
 PER_PAGE = 50
 MOST_LISTED = 5_000
@@ -98,7 +97,12 @@ def questions_page(
     """The page that begins at the place; nonsense in a place shows the first page or the last."""
     column = sorting.column if sorting.column in bank_filters() else ""
     asked = _with_bounds(_PageRequest(search, column, sorting.is_down, place, per_page=per_page or PER_PAGE))
-    return _listed(asked) if asked.is_small or asked.few is not None else _walked(asked)
+    if asked.is_small or asked.few is not None:
+        return _listed(asked)
+    page = _walked(asked)
+    if page.looked_to is not None and look_up_words(search, MOST_LISTED):
+        return _listed(replace(asked, few="q"))
+    return page
 
 
 def _with_bounds(asked: _PageRequest) -> _PageRequest:
@@ -168,7 +172,7 @@ def _few_rows(asked: _PageRequest) -> QuerySet[Revision]:
         rows = rows.filter(**{asked.few: bank_filters()[asked.few].stored(search.wanted[asked.few])})
     elif sought := bank_filters()[asked.few].seek(search, search.wanted[asked.few]):
         rows = search.rows().filter(**{sought[0]: sought[1]})
-    return search.narrowed(rows, without=asked.few)
+    return search.narrowed(rows, without="" if asked.few == "q" else asked.few)  # words may be in an older wording
 
 
 def _slice(keys: list[tuple[int, int]], asked: _PageRequest, rank: dict[str, int]) -> tuple[int, int]:
@@ -340,40 +344,6 @@ def n_questions(files: Iterable[BankImport]) -> int:
     return sum(row.result.get("created", 0) for row in files)
 
 
-class ImageCounts(Struct, frozen=True):
-    """How many images are in which state; of removed ones nobody waits for anything."""
-
-    n_pending: int = 0
-    n_checking: int = 0
-    n_quarantined: int = 0
-    n_available: int = 0
-    upload: str = ""  # the newest of the bank that is still being read, where images are pending
-
-    @classmethod
-    def of(cls, images: QuerySet[Image]) -> ImageCounts:
-        found = dict(images.order_by().values_list("state").annotate(n=Count("pk")))
-        return cls(**{f"n_{state}": n for state, n in found.items() if state != ImageState.REMOVED})
-
-    @property
-    def n_all(self) -> int:
-        return self.n_pending + self.n_checking + self.n_quarantined + self.n_available
-
-
-def images_of_bank(bank: QuestionBank) -> ImageCounts:
-    """Of the exams that questions of the bank are on; of a large bank as of some minutes ago."""
-    name = f"images:{bank.pk}"
-    known: ImageCounts | None = cache.get(name)
-    if known is None:
-        asked = Question.objects.filter(exam=OuterRef("exam"), bank=bank)
-        known = ImageCounts.of(Image.objects.filter(Exists(asked), exam__bank=bank))
-        last = Question.objects.filter(bank=bank).aggregate(last=Max("number"))["last"] or 0
-        cache.set(name, known, 300 if last > MOST_LISTED else 0)
-    if known.n_pending:
-        reading = uploads_of_images().filter(bank=bank, job__state__in=(JobState.QUEUED, JobState.RUNNING))
-        known = replace(known, upload=reading.order_by("-pk").values_list("public_id", flat=True).first() or "")
-    return known
-
-
 LEVELS = ("task", "category", "subcategory", "question_class")
 KEPT_SECONDS = 300  # of a large bank
 
@@ -415,8 +385,8 @@ def category_tree(bank: QuestionBank) -> Branch:
 
 def taxonomy_file(bank: QuestionBank, form: FigureForm, width: Width) -> bytes:
     """The domains of the bank, which are its tasks, the largest first, and the categories of each, as a figure."""
-    from annotation.figures.kernels.style import rendered
-    from annotation.figures.kernels.taxonomy import Domain, taxonomy_figure  # with matplotlib, slow to load
+    from annotation.tables.kernels.style import rendered
+    from annotation.tables.kernels.taxonomy import Domain, taxonomy_figure  # with matplotlib, slow to load
 
     tasks = sorted(category_tree(bank).branches.values(), key=lambda one: -one.n)
     domains = [Domain(one.words, one.n, [(part.words, part.n) for part in one.branches.values()]) for one in tasks]

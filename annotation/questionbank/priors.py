@@ -18,6 +18,7 @@ from msgspec import Struct
 from annotation.enums import IdentifierKind, ImportKind, ImportState
 from annotation.hashes import identifier_digest, image_path_digest
 from annotation.models import AnswerKey, BankImport, Exam, Image, Question, Revision, SourceIdentifier
+from annotation.questionbank.kernels.records import read_as
 from annotation.questionbank.kernels.wording import Wording
 
 KNOWN_AT_ONCE = 5_000  # looked up by one statement
@@ -63,6 +64,14 @@ def _ids_of(kind: IdentifierKind, column: str, bank_id: int, keys: Collection[st
 def questions_with_keys(bank_id: int, keys: Collection[str]) -> dict[str, int]:
     """The id of each question of the bank that has one of these keys at its source."""
     return _ids_of(IdentifierKind.QUESTION_KEY, "question_id", bank_id, keys)
+
+
+def keys_that_look_alike(bank_id: int, new: Collection[str]) -> list[str]:
+    """Those of these keys, which the bank does not have, that people would read as one that it has."""
+    of_text = {key: read_as(key) for key in new}
+    kinds = (IdentifierKind.QUESTION_KEY, IdentifierKind.QUESTION_READ)
+    held = {text for kind in kinds for text in _ids_of(kind, "question_id", bank_id, of_text.values())}
+    return [key for key, text in of_text.items() if text in held]
 
 
 def exams_with_keys(bank_id: int, keys: Collection[str]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from django.conf import settings
@@ -17,15 +17,15 @@ from django.utils.translation import gettext as _
 from msgspec.structs import replace
 
 from annotation.audit.recording import record
-from annotation.enums import ImportState, JobState
+from annotation.enums import ImportState, JobQueue, JobState
 from annotation.files.kernels.strictjson import FileRefused
 from annotation.ingest.uploading import SentFile, keep_upload
-from annotation.jobs.handlers import JobCancelled, JobKind, Progress, Result
+from annotation.jobs.handlers import SOON, JobCancelled, JobKind, JobPostponed, Progress, Result
 from annotation.jobs.queueing import CheckedFiles, enqueue
 from annotation.models import BankImport, Job, QuestionBank, Revision, Upload, User
-from annotation.quality.checking import check_revisions
-from annotation.questionbank.archives import WHOLE, Contents, Member, pictures_of, take_apart
-from annotation.questionbank.importing import ImportResult, QuestionFile, images_root, import_questions, locate
+from annotation.questionbank.archives import Member, import_files, pictures_of, sources_in, take_apart
+from annotation.questionbank.checking import check_revisions
+from annotation.questionbank.importing import ImportResult, QuestionFile, locate
 from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.foreign_rows import columns_to_match
@@ -43,12 +43,15 @@ class QuestionFileParams(TypedDict):
     matching: NotRequired[dict[str, Any]]
     members: NotRequired[list[Member]]  # the question files of a ZIP
     n_images: NotRequired[int]  # what else it holds
+    stamp: NotRequired[str]  # of a ZIP on the server, as it was checked
 
 
-CHECK: JobKind[QuestionFileParams] = JobKind("check_questions")
-STORE: JobKind[QuestionFileParams] = JobKind("store_questions")
+CHECK: JobKind[QuestionFileParams] = JobKind("check_questions", JobQueue.IMPORTS, SOON)
+STORE: JobKind[QuestionFileParams] = JobKind("store_questions", JobQueue.IMPORTS)
+SECONDS_UNTIL_NEXT_TRY = 3
 FILES = CheckedFiles("question_files", CHECK, STORE)
 SHOWN_ROWS = 200
+ZIP_NAME = "sent.zip"  # as an upload of images
 SHOWN_QUESTIONS = 5  # whole, in the preview
 SHOWN_ERRORS = 2_000
 
@@ -96,21 +99,24 @@ def receive_file(
     upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE)
     files = {"questions.json": content} | ({} if difficulties is None else {"difficulty.csv": difficulties})
     with FILES.received(upload, files) as n_bytes:
-        found = take_apart(FILES.folder_of(upload) / "questions.json") or Contents([], 0)
-        asked = {"members": found.members, "n_images": found.n_images} if found.members else {}
-        upload.n_bytes, upload.asked = n_bytes, {"name": Path(name).name[:200], "bank": bank_name, **asked}
-        return _begin(upload)
+        upload.n_bytes, upload.asked = n_bytes, {"name": Path(name).name[:200], "bank": bank_name}
+        return _begin(upload, FILES.folder_of(upload) / "questions.json")
 
 
 def receive_path(path: Path, *, bank_name: str, actor: User, at: datetime) -> Upload:
-    """The same with a file that lies on the server."""
+    """The same with a file that lies on the server, and stays there."""
     upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE, n_bytes=path.stat().st_size)
     upload.asked = {"name": path.name[:200], "bank": bank_name, "path": str(path)}
-    return _begin(upload)
+    with FILES.received(upload, {}):
+        return _begin(upload, path)
 
 
-def _begin(upload: Upload) -> Upload:
+def _begin(upload: Upload, file: Path) -> Upload:
     upload.asked |= {"upload": upload.public_id}
+    stamp = _stamp_of(file)
+    if (found := take_apart(file, FILES.folder_of(upload))).members:
+        upload.asked |= {"members": found.members, "n_images": found.n_images}
+        upload.asked |= {"stamp": stamp} if "path" in upload.asked else {}
     waits = _has_foreign_columns(source_of(upload, upload.asked).path)
     n_files = len(upload.asked.get("members", [])) or 1
     with transaction.atomic():
@@ -165,10 +171,32 @@ def check_questions(progress: Progress, params: QuestionFileParams) -> Result:
     told = {"rest_acceptable": rest, "rows": rows, "tasks": dict(result.tasks), "differing": result.differing}
     upload = Upload.objects.get(public_id=params["upload"])
     if params.get("members"):
-        folder = FILES.folder_of(upload)
         first = chain.from_iterable(batch.questions for batch in first_batches(upload, params))
-        pictures_of(folder / WHOLE, [image.path for one in first for image in one.exam.images], folder)
+        paths = list(dict.fromkeys(image.path for one in first for image in one.exam.images))
+
+        def watch(n_done: int, n_all: int) -> None:
+            progress.report(n_done, n_all, _("Drawing the first images"))
+
+        told["held"] = pictures_of(whole_of(upload, params), paths, FILES.folder_of(upload), watch)
     return {**_shown(result), **told}
+
+
+def whole_of(upload: Upload, params: QuestionFileParams) -> Path:
+    """The file as it was sent, or where it lies on the server."""
+    return allowed_path(params["path"]) if "path" in params else FILES.folder_of(upload) / "questions.json"
+
+
+def _stamp_of(path: Path) -> str:
+    """Its size and the moment of its last change."""
+    stat = path.stat()
+    return f"{stat.st_size} {stat.st_mtime_ns}"
+
+
+def _check_same(params: QuestionFileParams) -> None:
+    """Raises BankRefused where another ZIP lies on the server than was checked; one that went away is none."""
+    if "stamp" in params and (path := Path(params["path"])).exists() and _stamp_of(path) != params["stamp"]:
+        sentence = _("Another file lies at this path than was checked. Import it again, so that it is checked first.")
+        raise BankRefused("file_changed", sentence)
 
 
 def first_batches(upload: Upload, params: QuestionFileParams) -> list[Batch]:
@@ -187,6 +215,7 @@ def store_questions(progress: Progress, params: QuestionFileParams) -> Result:
     Run again after it was stopped, it starts over: what was half stored is swept first. Who cancels while wording is
     checked keeps the questions, and the result says so.
     """
+    _check_same(params)
     result = _run(progress, params, dry_run=False)
     shown = {**_shown(result), "stored": result.stored}
     if result.stored:
@@ -196,16 +225,23 @@ def store_questions(progress: Progress, params: QuestionFileParams) -> Result:
 
 
 def _take_images_in(params: QuestionFileParams) -> dict[str, Any]:
-    """The ZIP goes the way of every upload of images; the public id of that."""
+    """The ZIP goes the way of every upload of images; the public id of that, or why there is none."""
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
-    whole = FILES.folder_of(upload) / WHOLE
-    if not upload.asked.get("n_images") or not whole.exists():
+    if not upload.asked.get("n_images"):
         return {}
-    bank = QuestionBank.objects.get(name=params["bank"])
+    try:
+        _check_same(params)
+        whole = whole_of(upload, params)
+    except BankRefused as refusal:  # the questions are stored by now
+        return {"images_refused": _("The images of the ZIP did not come in. %(why)s") % {"why": refusal}}
+    if not whole.exists():
+        return {}
+    bank, n_bytes = QuestionBank.objects.get(name=params["bank"]), whole.stat().st_size
     with whole.open("rb") as stream:
-        sent = SentFile(WHOLE, UploadedFile(stream, WHOLE, size=whole.stat().st_size))
-        images = keep_upload([sent], credits_table=None, bank=bank, actor=upload.created_by, at=timezone.now())
-    whole.unlink()
+        sent, actor = SentFile(ZIP_NAME, UploadedFile(stream, ZIP_NAME, size=n_bytes)), upload.created_by
+        images = keep_upload([sent], credits_table=None, bank=bank, actor=actor, at=timezone.now(), most_bytes=n_bytes)
+    if "path" not in params:
+        whole.unlink()
     return {"images_upload": images.public_id}
 
 
@@ -228,20 +264,21 @@ def _check_wording(progress: Progress, params: QuestionFileParams) -> dict[str, 
 def _run(progress: Progress, params: QuestionFileParams, *, dry_run: bool) -> ImportResult:
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
     job = None if dry_run else FILES.store_job(upload)
-    whole = ImportResult(params["bank"])
-    for source in sources_of(upload, params):
-        one = import_questions(
-            source,
+    try:
+        return import_files(
+            sources_of(upload, params),
             bank_name=params["bank"],
             actor=upload.created_by,
             clock=timezone.now,
             dry_run=dry_run,
             skip_refused=bool(params.get("skip_refused")),
             job=job,
-            watch=lambda done, total: progress.report(min(done, total), total),
+            watch=progress.report,
         )
-        whole.join(one)
-    return whole
+    except BankRefused as refusal:
+        if refusal.code != "import_running":
+            raise
+        raise JobPostponed(str(refusal), seconds=SECONDS_UNTIL_NEXT_TRY) from refusal
 
 
 def source_of(upload: Upload, params: QuestionFileParams) -> QuestionFile:
@@ -252,16 +289,13 @@ def source_of(upload: Upload, params: QuestionFileParams) -> QuestionFile:
 def sources_of(upload: Upload, params: QuestionFileParams) -> list[QuestionFile]:
     """The question files of an upload, as its job reads them."""
     matching = Matching(**params["matching"]) if "matching" in params else None
-    if "path" in params:
+    members = params.get("members")
+    if "path" in params and not members:
         return [replace(locate(allowed_path(params["path"])), matching=matching)]
-    folder, root = FILES.folder_of(upload), f"/uploaded/{params['bank']}"
+    folder = FILES.folder_of(upload)
     difficulties = side_file if (side_file := folder / "difficulty.csv").exists() else None
-    members = params.get("members") or [Member(name=params["name"], kept="questions.json")]
-    named = [(folder / one["kept"], PurePosixPath(one["name"])) for one in members]
-    return [
-        QuestionFile(path, name.name, root, images_root(name.parent.as_posix())[1], difficulties, matching)
-        for path, name in named
-    ]
+    members = members or [Member(name=params["name"], kept="questions.json")]
+    return sources_in(members, folder, params["bank"], difficulties, matching)
 
 
 def _shown(result: ImportResult) -> dict[str, Any]:

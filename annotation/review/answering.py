@@ -31,7 +31,7 @@ from annotation.case.kernels.traces import (
     time_columns,
     trace_so_far,
 )
-from annotation.enums import EventKind, GradeName, ImageState, OptionLetter, RoundSteps
+from annotation.enums import EventKind, GradeName, ImageState, RoundSteps
 from annotation.models import Assignment, BlindAnswer, Image, ReviewDraft, ReviewEvent, User
 from annotation.review.assignments import (
     drop_draft,
@@ -41,7 +41,7 @@ from annotation.review.assignments import (
     stored_answer,
     stored_blind,
 )
-from annotation.review.kernels.form import TEXT_LIMIT, Blind, check_blind, incomplete, make_blind
+from annotation.review.kernels.form import TEXT_LIMIT, Blind, check_blind, could_mean, incomplete, make_blind
 from annotation.review.kernels.transitions import ReviewAct, ReviewRefused, changed_meanwhile, state_after
 from annotation.review.kernels.visibility import Step
 from annotation.review.showing import values_of
@@ -260,7 +260,7 @@ def report_slip(assignment: Assignment, meant: str, *, actor: User, at: datetime
         raise answer_first()
     if newest_review(locked) is not None:
         raise ReviewRefused("submitted", _("The review is submitted: an input error is reported before that."))
-    if meant not in {"none", *OptionLetter.values()} - {answer.best or "none", ""}:
+    if meant not in could_mean(answer.best):
         raise ReviewRefused("bad_option", _("Choose the option that you meant."), status=422)
     answer.meant = meant
     answer.save(update_fields=["meant"])

@@ -33,6 +33,7 @@ from annotation.questionbank.priors import questions_showing
 from annotation.review.kernels.allotment import Item, allot, too_few_for
 from annotation.review.kernels.transitions import UNFINISHED, ReviewRefused
 from annotation.review.samples import place_repeats
+from annotation.site.sorted_tables import Listed, analyze
 
 AT_ONCE = 500  # ids in one query
 QUESTION = "revision__question"
@@ -189,7 +190,7 @@ def plan_assignments(
     _check_reviewers(people, per_question)
     questions = drawn_questions(plan_id)
     revision_of = {one.number: one.revision_id for one in questions}
-    conflicting = ineligible(people, questions, steps, review_round)
+    conflicting = ineligible(people, {one.question_id: one.number for one in questions}, steps, review_round)
     for pair, why in outside_competences(people, plan_id).items():
         conflicting.setdefault(pair, set()).update(why)
     orders = _allotted(questions, len(people), per_question, seed, conflicting)
@@ -212,6 +213,7 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
         for position, revision_id in enumerate(order, 1)
     )
     n_made = len(Assignment.objects.bulk_create(rows, batch_size=BATCH))
+    analyze(n_made, Assignment)
     n_made += place_repeats(review_round, [person.pk for person in planned.people])
     for person in planned.people:
         make_reviewer(review_round, person, actor=actor, at=at)
@@ -254,6 +256,13 @@ def drawn_questions(plan_id: int) -> list[SampleQuestion]:
     return sorted((SampleQuestion(*row) for row in rows), key=lambda one: one.number)
 
 
+def numbers_drawn(plan_id: int) -> dict[int, int]:
+    """By the ids of the questions."""
+    columns = {"ids": Listed("revision__question_id"), "numbers": Listed("revision__question__number")}
+    found = SampledQuestion.objects.filter(plan=plan_id).aggregate(**columns)
+    return dict(zip(found["ids"], found["numbers"], strict=True))
+
+
 def _allotted(
     questions: Sequence[SampleQuestion],
     n_people: int,
@@ -277,14 +286,13 @@ def _allotted(
 
 
 def ineligible(
-    people: Sequence[User], questions: Iterable[SampleQuestion], steps: str, review_round: ReviewRound | None
+    people: Sequence[User], number_of: Mapping[int, int], steps: str, review_round: ReviewRound | None
 ) -> Conflicts:
-    """Who must not meet which question, and why.
+    """Who must not meet which of these questions, given by id and number, and why.
 
     Whoever knows a key may still judge its question in a round that asks for no blind answer.
     """
     index_of = {person.pk: index for index, person in enumerate(people)}
-    number_of = {one.question_id: one.number for one in questions}
     ids = (list(index_of), list(number_of))
     knowing = who_knows_keys(*ids, review_round) if steps == RoundSteps.FULL else ()
     conflicting: Conflicts = defaultdict(set)
@@ -311,7 +319,7 @@ class Ineligible(Struct, frozen=True):
 
 def ineligible_reviewers(review_round: ReviewRound, people: Sequence[User]) -> list[Ineligible]:
     """For the page of a round, whose assignments leave these questions out."""
-    conflicting = ineligible(people, drawn_questions(review_round.plan_id), review_round.steps, review_round)
+    conflicting = ineligible(people, numbers_drawn(review_round.plan_id), review_round.steps, review_round)
     found = []
     for index, person in enumerate(people):
         theirs = {number: why for (one, number), why in conflicting.items() if one == index}

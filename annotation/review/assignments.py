@@ -26,6 +26,7 @@ _COLUMNS = (
     *("round__name", "round__slug", "round__state", "round__steps", "round__simulated"),
     *("round__adjudicates", "round__calibrates", "round__shared_answers", "repeats"),
     *("round__hidden_tools", "round__least_width", "round__least_height", "round__double_click"),
+    "round__display_check",
     *("round__form__name", "round__form__version", "round__form__design", "round__plan__rule"),
     *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),

@@ -30,7 +30,7 @@ from annotation.models import (
     User,
 )
 from annotation.people.open_work import WorkItem, WorkSection
-from annotation.quality.kernels.rules import BANKWIDE
+from annotation.questionbank.kernels.rules import BANKWIDE
 from annotation.review.kernels.transitions import GONE
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
 from annotation.review.outcomes import newest_reviews
@@ -47,18 +47,23 @@ def onlookers(person: User | None, rounds: QuerySet[ReviewRound]) -> dict[int, O
 
     None means everybody who coordinates, as if they all judged in every round.
     """
+    return {one.pk: onlooker_of(one, person) for one in with_own_part(person, rounds.order_by())}
+
+
+def with_own_part(person: User | None, rounds: QuerySet[ReviewRound]) -> QuerySet[ReviewRound]:
+    """With what ``onlooker_of`` reads."""
     mine = Assignment.objects.filter(round=OuterRef("pk"), reviewer=person).exclude(state=AssignmentState.WITHDRAWN)
     own = Membership.objects.filter(round=OuterRef("pk"), user=person, role=Role.ADJUDICATOR)
-    rows = rounds.order_by().annotate(is_reviewer=Exists(mine), is_adjudicator=Exists(own))
-    return {
-        pk: Onlooker(
-            coordinates=True,
-            reviews=person is None or reviews,
-            adjudicates=adjudicates,
-            is_closed=state == RoundState.CLOSED,
-        )
-        for pk, state, reviews, adjudicates in rows.values_list("pk", "state", "is_reviewer", "is_adjudicator")
-    }
+    return rounds.annotate(is_reviewer=Exists(mine), is_adjudicator=Exists(own))
+
+
+def onlooker_of(one: ReviewRound, person: User | None) -> Onlooker:
+    return Onlooker(
+        coordinates=True,
+        reviews=person is None or one.is_reviewer,  # type: ignore[attr-defined]
+        adjudicates=one.is_adjudicator,  # type: ignore[attr-defined]
+        is_closed=one.state == RoundState.CLOSED,
+    )
 
 
 def rounds_with_outcomes_for(person: User | None, rounds: QuerySet[ReviewRound]) -> set[int]:
@@ -121,6 +126,8 @@ def revisions_in_pairs_of(person: User) -> QuerySet[Revision]:
     done = PairJudgement.objects.filter(pair=OuterRef("pk"), judge=person)
     left = JudgedPair.objects.filter(~Exists(done), trial=OuterRef("pk"))
     mine = PairTrial.objects.filter(Q(first_judge=person) | Q(second_judge=person), ended_at=None)
+    if not mine.exists():  # hardly anybody judges pairs: to ask first takes less time than the query without it
+        return Revision.objects.none()
     trials = mine.filter(Exists(left)).order_by()
     pairs = JudgedPair.objects.filter(trial__in=trials.values("pk")).order_by()
     return Revision.objects.filter(Q(pk__in=pairs.values("first")) | Q(pk__in=pairs.values("second"))).order_by()

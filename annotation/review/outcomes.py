@@ -133,6 +133,8 @@ class Outcomes(Struct, frozen=True):
     verdicts: Tally
     accepted: Estimate
     settled: Estimate
+    ceiling_meant: Estimate | None  # reported input errors as they were meant; None: nobody reported one
+    settled_meant: Estimate | None
     grades: list[Grades]
     degrees: list[Tally]
     category_corrected: Estimate
@@ -153,6 +155,7 @@ class _Row(Struct, frozen=True):
     relevant: str
     category: str
     best: str | None  # None: the round asks for no blind answer
+    meant: str | None  # the same, a reported input error as it was meant
     key: str
     asked: frozenset[str]  # see FormDesign.asks
 
@@ -218,12 +221,16 @@ def outcomes_by_rule(
     n_of_question = Counter(row.question for row in rows)
     everything = everything or _bank_as_reviewed(rounds, len(n_of_question))
     ceiling = [row for row in rows if row.best is not None]
+    has_errors = any(row.meant != row.best for row in rows)
+    meant = [replace(row, best=row.meant) for row in rows] if has_errors else []
     of_reviewers: dict[str, Any] = {
         "n_questions": len(stratum_of),
         "n_reviewed": len(n_of_question),
         "n_reviews": len(rows),
         "reviews_per_question": sorted(Counter(n_of_question.values()).items()),
         "ceiling": share(sum(row.best == row.key for row in ceiling), len(ceiling), asked=not rows or bool(ceiling)),
+        "ceiling_meant": share(sum(row.best == row.key for row in meant), len(ceiling)) if meant else None,
+        "settled_meant": _share_of_questions(meant, _settles) if meant else None,
         "ceiling_clustered": _clustered_ceiling(ceiling),
         "verdicts": _tally("verdict", Verdict, [row.verdict for row in rows]),
         "accepted": _share_of_questions(
@@ -313,7 +320,7 @@ def adjudicated(rounds: Sequence[ReviewRound], judged: Sequence[Judged]) -> list
 def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Row]:
     of_round = Assignment.objects.filter(round__in=rounds)
     keys = dict(AnswerKey.objects.filter(revision__in=of_round.values("revision")).values_list("revision_id", "key"))
-    values = (
+    rows = (
         newest_reviews(*rounds)
         .order_by()
         .annotate(
@@ -321,6 +328,7 @@ def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Ro
             exam=F("assignment__revision__question__exam__pseudonym"),
             patient=F("assignment__revision__question__exam__patient_pseudonym"),
             best=F("assignment__blind_answer__best"),
+            meant=F("assignment__blind_answer__meant"),
         )
         .values_list(
             "form",
@@ -328,6 +336,7 @@ def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Ro
             "exam",
             "patient",
             "best",
+            "meant",
             "flags",
             "grades",
             "verdict",
@@ -340,8 +349,8 @@ def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Ro
     return [
         _Row(
             asked=asked(form, best, flags),
-            question=revision_id,
-            stratum=stratum_of.get(revision_id, ""),
+            question=revision,
+            stratum=stratum_of.get(revision, ""),
             cluster=patient or f"exam {exam}",
             flags=frozenset(flags),
             grades=grades,
@@ -350,9 +359,10 @@ def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Ro
             relevant=relevant,
             category=category,
             best=best,
-            key=keys[revision_id],
+            meant=(meant if meant != "none" else "") if meant else best,
+            key=keys[revision],
         )
-        for form, revision_id, exam, patient, best, flags, grades, verdict, needs_image, relevant, category in values
+        for form, revision, exam, patient, best, meant, flags, grades, verdict, needs_image, relevant, category in rows
     ]
 
 

@@ -20,11 +20,11 @@ from annotation.review.assigning import (
     assign_round,
     assigned_now,
     check_may_log_in,
-    drawn_questions,
     ineligible,
     listed,
     lock_round,
     make_reviewer,
+    numbers_drawn,
     outside_competences,
     reviewers_of,
     sentences,
@@ -183,8 +183,7 @@ def _numbers_had(review_round: ReviewRound, person: User) -> set[int]:
 
 def _conflicting(review_round: ReviewRound, person: User) -> dict[int, set[str]]:
     """Numbers of the questions that the person cannot be given, with the reasons."""
-    drawn = drawn_questions(review_round.plan_id)
-    found = ineligible([person], drawn, review_round.steps, review_round)
+    found = ineligible([person], numbers_drawn(review_round.plan_id), review_round.steps, review_round)
     conflicting = {number: why for (_index, number), why in found.items()}
     for (_index, number), why in outside_competences([person], review_round.plan_id).items():
         conflicting.setdefault(number, set()).update(why)

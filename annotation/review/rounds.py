@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from msgspec import Struct
 
+from annotation.audit.deleting import BinRefused, archive, note_purged
 from annotation.audit.recording import record
-from annotation.bin.deleting import BinRefused, archive, note_purged
 from annotation.enums import QuestionState, RoundState, RoundSteps
-from annotation.ingest.completeness import images_of_questions
-from annotation.models import BlindAnswer, Review, ReviewRound, SampledQuestion, SamplingPlan, User
+from annotation.ingest.completeness import images_of_questions, waiting_exams
+from annotation.models import BlindAnswer, Review, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
 from annotation.questionbank.importing import move_questions
 from annotation.review.assigning import assigned_now, clear_assignments, lock_round, plan_assignments, store_assignments
 from annotation.review.ending import rest_questions, sampled_revisions
@@ -223,10 +223,14 @@ class MissingImages(Struct, frozen=True):
 
 def missing_images(review_round: ReviewRound) -> MissingImages:
     """Of the questions in its sample. An image that was removed is not missed: reviewers see a placeholder."""
-    rows = SampledQuestion.objects.filter(plan=review_round.plan_id).order_by("revision__question__number")
-    columns = ("revision__question__number", "revision__question__exam", "revision__images_left_out")
-    images = images_of_questions(rows.values_list(*columns))
-    return MissingImages([number for number, one in images.items() if one.is_waiting], len(images))
+    drawn = SampledQuestion.objects.filter(plan=review_round.plan_id)
+    rows = Revision.objects.filter(pk__in=drawn.values("revision")).order_by()
+    waiting = rows.filter(images_left_out__isnull=True, question__exam__in=waiting_exams())
+    leaving = rows.filter(bank=review_round.plan.bank_id, images_left_out__isnull=False)
+    images = images_of_questions(leaving.values_list("question__number", "question__exam", "images_left_out"))
+    numbers = [number for number, one in images.items() if one.is_waiting]
+    numbers += waiting.values_list("question__number", flat=True)
+    return MissingImages(sorted(numbers), drawn.count())
 
 
 @transaction.atomic

@@ -9,27 +9,37 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
+from annotation.audit.deleting import BinRefused, note_purged
 from annotation.audit.recording import record
-from annotation.bin.deleting import BinRefused, note_purged
 from annotation.contributions import contributed
 from annotation.enums import AssignmentState, QuestionState
-from annotation.ingest.completeness import has_lost_images, images_of_questions, waits_for_images
-from annotation.models import Assignment, Gate, QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
+from annotation.ingest.completeness import has_lost_images
+from annotation.models import (
+    Assignment,
+    Gate,
+    QuestionBank,
+    ReviewRound,
+    Revision,
+    SampledQuestion,
+    SamplingPlan,
+    User,
+)
 from annotation.models.fields import AsRead
-from annotation.quality.gates import gate_of
-from annotation.quality.kernels.question_checks import PartState
-from annotation.quality.validity import gate_is
-from annotation.questionbank.filters import BankFilter, BankSearch, Rows
+from annotation.questionbank.bulk import insert_rows
+from annotation.questionbank.filters import BankSearch, in_state
+from annotation.questionbank.gates import gate_of
+from annotation.questionbank.kernels.question_checks import PartState
+from annotation.questionbank.validity import gate_is
 from annotation.refusals import Refused
+from annotation.review.frames import LostQuestion, described_frame, listed_frame, lost_questions
 from annotation.review.kernels.allotment import repeats_in
 from annotation.review.kernels.sampling import (
     RULE,
@@ -44,8 +54,12 @@ from annotation.review.kernels.sampling import (
 )
 from annotation.review.kernels.transitions import GONE, UNREVIEWED
 from annotation.site.slugs import free_slug
-from annotation.site.sorted_tables import Columns, OneAtATime, lock
+from annotation.site.sorted_tables import Columns, OneAtATime, analyze, counted, lock
 
+if TYPE_CHECKING:
+    pass
+
+STORED_AT_ONCE = 2_000
 DEFAULT_PER_THOUSAND = 100
 FEWEST_PROPOSED = 50
 DEFAULT_SEED = 1
@@ -67,21 +81,14 @@ NOTHING_EXPLAINED: Mapping[int, tuple[str, str]] = {}
 
 def counted_samples() -> QuerySet[SamplingPlan]:
     """As lists show them."""
-    return SamplingPlan.objects.select_related("bank", "created_by").annotate(n_drawn=Count("questions"))
+    rows = SamplingPlan.objects.select_related("bank", "created_by")
+    return rows.annotate(n_drawn=counted(SampledQuestion.objects.all(), "plan"))
 
 
 class Stratum(Struct, frozen=True):
     stratum: str
     n_frame: int
     n_drawn: int
-
-
-class LostQuestion(Struct, frozen=True):
-    """A question that is not drawn, because an image of its exam was removed or is in quarantine."""
-
-    number: int
-    why: str
-    is_withheld: bool  # in quarantine: somebody decides about it
 
 
 class Draw(Struct, frozen=True):
@@ -132,28 +139,28 @@ def preview_sample(
     there = asked.exclude(question__state=QuestionState.WITHDRAWN)
     gate = gate_of(bank)
     whole, n_kept_out = _without_kept_out(there.exclude(is_lost), gate)
-    rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), _lost_questions(there, is_lost)
-    if not rows and (wanted or numbers):
+    lost = lost_questions(there, is_lost)
+    ids, of_frame, codes, values, n_waiting = listed_frame(whole, column, bank)
+    if not len(ids) and (wanted or numbers):
         sentence = _(
             "None of these questions can be drawn: they are withdrawn, kept out, or lost an image, or none matches."
         )
         raise SampleRefused("no_questions", sentence, status=422)
-    if not rows and n_kept_out:
+    if not len(ids) and n_kept_out:
         sentence = _("Every question of “%(bank)s” that could be drawn fails the gate.")
         raise SampleRefused("kept_out", sentence % {"bank": bank.name})
-    if not rows and lost:
+    if not len(ids) and lost:
         raise SampleRefused("images_lost", _("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})
-    if not rows:
-        sentence = _("“%(bank)s” holds no questions yet: import some first.") % {"bank": bank.name}
-        raise SampleRefused("no_questions", sentence)
+    if not len(ids):
+        raise SampleRefused("no_questions", _("“%(bank)s” holds no questions yet: import some first.") % {"bank": bank})
     is_rated = by == StratifyBy.DIFFICULTY and rated_by != RatedBy.STATED
     if is_rated:
-        rows = _rated(bank, rows, rated_by)
-    frame = frame_of(((number, value) for number, _pk, value in rows), by)
+        rated = _rated(bank, ids.tolist(), rated_by)
+        values = list(dict.fromkeys(rated))
+        codes = np.fromiter(map(values.index, rated), np.int32, len(rated))
+    frame = frame_of(of_frame, codes, values, by)
     allocation = allocate(frame.counts(), sample_size(frame.n, per_thousand), by)
     drawn = draw(frame, allocation, seed)
-    ids = np.array([pk for _number, pk, _value in rows], dtype=np.int64)
-    ids = ids[np.argsort(np.array([row[0] for row in rows], dtype=np.int64), kind="stable")]
     places = np.searchsorted(frame.numbers, np.array([one.number for one in drawn], dtype=np.int64))
     return Draw(
         bank=bank,
@@ -166,26 +173,26 @@ def preview_sample(
         drawn=drawn,
         revision_ids=ids[places].tolist(),
         lost=lost,
-        frame=_frame_of(len(rows) if numbers else 0, wanted or {}, gate, n_kept_out)
+        frame=described_frame(frame.n if numbers else 0, wanted or {}, gate, n_kept_out)
         | ({"rated_by": rated_by.value} if is_rated else {})
         | {
             "left_out": {
-                "withdrawn": asked.filter(question__state=QuestionState.WITHDRAWN).count(),
+                "withdrawn": asked.filter(question__in=in_state(bank, QuestionState.WITHDRAWN)).count(),
                 "quarantine": sum(one.is_withheld for one in lost),
                 "removed": sum(not one.is_withheld for one in lost),
                 "kept_out": n_kept_out,
             },
-            "n_waiting": whole.filter(waits_for_images(bank)).count(),
+            "n_waiting": n_waiting,
         },
         n_kept_out=n_kept_out,
     )
 
 
-def _rated(bank: QuestionBank, rows: list[tuple[int, int, str]], rated_by: RatedBy) -> list[tuple[int, int, str]]:
-    """With the difficulty of another source; what it does not rate is unknown."""
+def _rated(bank: QuestionBank, revisions: Collection[int], rated_by: RatedBy) -> list[str]:
+    """The difficulties of another source; what it does not rate is unknown."""
     levels = contributed().difficulties[rated_by.value](bank)
-    found = [(number, pk, levels.get(pk, "")) for number, pk, _stated in rows]
-    if not any(level for _number, _pk, level in found):
+    found = [levels.get(pk, "") for pk in revisions]
+    if not any(found):
         sentence = _("No question of the frame has a difficulty “%(source)s”: take the one that the bank states.")
         raise SampleRefused("no_ratings", sentence % {"source": _(rated_by.label)}, status=422, field="rated_by")
     return found
@@ -196,57 +203,6 @@ def _without_kept_out(whole: QuerySet[Revision], gate: Gate | None) -> tuple[Que
         return whole, 0
     fails = gate_is(gate.bank, gate.parts, PartState.FAIL)
     return whole.filter(~fails), whole.filter(fails).count()
-
-
-def _frame_of(n_chosen: int, wanted: Mapping[str, str], gate: Gate | None, n_kept_out: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"chosen": n_chosen} if n_chosen else {"filters": dict(wanted)} if wanted else {}
-    return {**found, "kept_out": {"parts": gate.parts, "gate": str(gate), "n": n_kept_out}} if gate else found
-
-
-def frame_rows(frame: Mapping[str, Any], n_frame: int) -> list[tuple[str, int]]:
-    """From what was asked for to the frame, and how many of it wait: in words, with numbers. Empty where the frame was
-    stored before that was counted.
-    """
-    if "left_out" not in frame:
-        return []
-    words = {
-        "withdrawn": _("left out: withdrawn"),
-        "quarantine": _("left out: an image is in quarantine"),
-        "removed": _("left out: an image was removed"),
-        "kept_out": _("left out: fails the gate"),
-    }
-    first = (
-        _("Selected") if "chosen" in frame else _("Found by the filters") if "filters" in frame else _("In the bank")
-    )
-    left_out = [(words[why], n) for why, n in frame["left_out"].items() if n]
-    waiting = [(_("of these, images have not come"), frame["n_waiting"])] if frame["n_waiting"] else []
-    return [(first, n_frame + sum(n for _why, n in left_out)), *left_out, (_("In the frame"), n_frame), *waiting]
-
-
-def _lost_questions(rows: QuerySet[Revision], is_lost: Q) -> list[LostQuestion]:
-    """Those of the rows that lost an image, by number, each with why."""
-    rows = rows.filter(is_lost).order_by("question__number")
-    images = images_of_questions(rows.values_list("question__number", "question__exam", "images_left_out"))
-    return [LostQuestion(number, "; ".join(one.lost), bool(one.withheld)) for number, one in images.items()]
-
-
-def _by_images(rows: Rows, search: BankSearch, value: str) -> Rows:
-    is_lost, waits = has_lost_images(search.bank), waits_for_images(search.bank)
-    if value == "lost":
-        return rows.filter(is_lost)
-    return rows.exclude(is_lost).filter(waits if value == "waiting" else ~waits)
-
-
-BY_IMAGES = BankFilter(
-    name="images",
-    label=gettext_lazy("Images"),
-    choices=lambda _search: [
-        ("here", _("here")),
-        ("waiting", _("have not come")),
-        ("lost", _("in quarantine or removed")),
-    ],
-    narrow=_by_images,
-)
 
 
 def check_request(bank: QuestionBank, per_thousand: int, seed: int) -> None:
@@ -340,16 +296,16 @@ def store_sample(
         created_by=actor,
         created_at=at,
     )
-    SampledQuestion.objects.bulk_create(
-        (
-            SampledQuestion(
-                plan=plan, position=position, revision_id=pk, stratum=one.stratum, model=model, explanation=explanation
-            )
-            for position, (one, pk) in enumerate(zip(found.drawn, found.revision_ids, strict=True), 1)
-            for model, explanation in [explained.get(pk, ("", ""))]
-        ),
-        batch_size=2000,
-    )
+    for start in range(0, len(found.drawn), STORED_AT_ONCE):
+        some = zip(
+            found.drawn[start : start + STORED_AT_ONCE], found.revision_ids[start : start + STORED_AT_ONCE], strict=True
+        )
+        rows = [
+            (plan.pk, position, pk, one.stratum, *explained.get(pk, ("", "")))
+            for position, (one, pk) in enumerate(some, start + 1)
+        ]
+        insert_rows(SampledQuestion, ("plan_id", "position", "revision_id", "stratum", "model", "explanation"), rows)
+    analyze(len(found.drawn), SampledQuestion)
     facts = {"n_frame": found.n_frame, "n_drawn": len(found.drawn), "seed": found.seed, "rule": rule}
     record("sample.drawn", actor=actor, at=at, subject=plan, facts=facts)
     return plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from itertools import product
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.case.kernels.traces import NO_TRACE, Trace
-from annotation.contributions import read_in
+from annotation.contributions import contributed, read_in
 from annotation.enums import PAPER_FORM, Flag, ImageState, ReturnReason, RoundSteps
 from annotation.ingest.quarantine import REPORTED, held_by_reviewers, quarantine_image
 from annotation.ingest.serving import case_images
@@ -53,8 +54,9 @@ from annotation.site.sorted_tables import KeptQuery
 REASON_LIMIT = 300
 MOST_HELD = 6  # images of open studies that one reviewer takes out of sight before somebody has decided
 TOO_MANY_HIDDEN = gettext_lazy(
-    "You have taken %(n)s images out of open studies, and nobody has decided about them yet. Nothing was changed: tell "
-    "a coordinator about this image."
+    "At most %(most)s images of open studies go out of sight by one reviewer until somebody has decided about them; of "
+    "yours there are %(n)s. What you reported now stays in sight, with your flag: the coordinators of its study are "
+    "told about it, and look at it."
 )
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)
 
@@ -144,17 +146,21 @@ def ground_of(assignment: Assignment) -> Ground:
     )
 
 
-@transaction.atomic
 def hide_identifying_images(
     assignment: Assignment, public_ids: list[str] | None = None, *, actor: User, at: datetime
 ) -> int:
     """Send the named images of the case, those of a prior among them, to quarantine and return how many went.
 
     Without names all of them go, unless one is in quarantine already: then somebody has marked which. Of what people
-    read in studies one reviewer takes MOST_HELD, until somebody has decided; named ones are refused then, others stay.
-    Raises ReviewRefused.
+    read in studies one reviewer takes MOST_HELD, until somebody has decided: beyond that an image stays, and those who
+    look after its study are told. Raises ReviewRefused, also where a named one stays.
     """
-    return hide_case(lock_assignment(assignment, actor=actor).revision, public_ids, actor=actor, at=at, most=MOST_HELD)
+    with transaction.atomic():
+        revision = lock_assignment(assignment, actor=actor).revision
+        n_hidden, n_held = hide_case(revision, public_ids, actor=actor, at=at, most=MOST_HELD)
+    if n_held is not None and public_ids is not None:
+        raise ReviewRefused("too_many_hidden", TOO_MANY_HIDDEN % {"most": MOST_HELD, "n": n_held})
+    return n_hidden
 
 
 def hide_case(
@@ -164,27 +170,31 @@ def hide_case(
     actor: User | None,
     at: datetime,
     most: int | None = None,
-) -> int:
-    """The same of a question that a reviewer saw here or elsewhere."""
+) -> tuple[int, int | None]:
+    """The same of a question that a reviewer saw here or elsewhere. How many went; where some stay, how many others are
+    held already.
+    """
     images = list(case_images(revision))
     if public_ids is None and any(image.state == ImageState.QUARANTINED for image in images):
-        return 0
+        return 0, None
     chosen = [
         image
         for image in images
         if image.state == ImageState.AVAILABLE and (public_ids is None or image.public_id in public_ids)
     ]
+    n_stayed: int | None = None
     being_read = [image for image in chosen if most is not None and read_in(image.pk)]
     if actor is not None and most is not None and being_read:
         User.objects.select_for_update().get(pk=actor.pk)  # one count at a time
         n_held = sum(bool(read_in(image.pk)) for image in held_by_reviewers().get(actor, ()))
         if n_held + len(being_read) > most:
-            if public_ids is not None:
-                raise ReviewRefused("too_many_hidden", TOO_MANY_HIDDEN % {"n": n_held})
             chosen = [image for image in chosen if image not in being_read]
+            n_stayed = n_held
+            for image, note in product(being_read, contributed().image_left):
+                note(image, REPORTED, actor, at)
     for image in chosen:
         quarantine_image(image, reason=REPORTED, actor=actor, at=at)
-    return len(chosen)
+    return len(chosen), n_stayed
 
 
 @transaction.atomic

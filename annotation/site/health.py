@@ -10,16 +10,19 @@ import errno
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from importlib.util import find_spec
+from time import monotonic
 
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError, connection, transaction
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from annotation.enums import SWEEPS, JobQueue
 from annotation.models import WorkerBeat
+from annotation.site.media import fault_of_media
 from annotation.site.privacy import is_open_to_others
 
 _PARQUET = ("pyarrow",)
@@ -66,6 +69,7 @@ _LOCKED_SQLITE = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})  # for 
 _AWAY_POSTGRES = ("08", "57P", "53300")  # connection exceptions, shutting down and starting up, too many connections
 SECONDS_UNTIL_WORKER_IS_LATE = 30
 SECONDS_OF_A_LOCK = 4  # no act of ours writes so long
+MOST_SECONDS_APART = 5.0  # of two clocks
 
 
 class Health(Struct, frozen=True):
@@ -73,12 +77,18 @@ class Health(Struct, frozen=True):
 
     database: str
     storage: str
+    images: str
     worker: str
     privacy: str
+    clock: str
 
     @property
     def can_store(self) -> bool:
         return self.database == self.storage == "ok"
+
+    @property
+    def is_served(self) -> bool:
+        return self.can_store and self.worker == "ok"
 
     def as_json(self) -> dict[str, str]:
         parts = asdict(self)
@@ -87,9 +97,14 @@ class Health(Struct, frozen=True):
 
 
 def health_of_site(*, at: datetime) -> Health:
+    began = monotonic()
     database = _database()
     worker = _worker(at) if database == "ok" else "not known without the database"
-    return Health(database=database, storage=_storage(), worker=worker, privacy=_privacy())
+    # A database that took seconds until here is no clock that is off.
+    by_now = at + timedelta(seconds=monotonic() - began)
+    clock = fault_of_clock(at=by_now) or "ok" if database == "ok" else "not known without the database"
+    images = fault_of_media() or "ok"
+    return Health(database=database, storage=_storage(), images=images, worker=worker, privacy=_privacy(), clock=clock)
 
 
 def _database() -> str:
@@ -130,17 +145,46 @@ def has_worker(at: datetime) -> bool:
 
 
 def _worker(at: datetime) -> str:
-    beat = WorkerBeat.objects.order_by("-beat_at").values_list("beat_at", flat=True).first()
-    if beat is None:
-        return "no worker has been seen yet"
-    seconds = int((at - beat).total_seconds())
-    return "ok" if seconds <= SECONDS_UNTIL_WORKER_IS_LATE else f"no worker has been seen for {seconds} s"
+    beats = list(WorkerBeat.objects.exclude(queues="").order_by("beat_at").values_list("beat_at", "queues"))
+    if not beats:
+        return "no worker is at work"
+    seconds = int((at - beats[-1][0]).total_seconds())
+    if seconds > SECONDS_UNTIL_WORKER_IS_LATE:
+        return f"no worker has been seen for {seconds} s"
+    alive = at - timedelta(seconds=SECONDS_UNTIL_WORKER_IS_LATE)
+    taken = {queue for beat_at, queues in beats if beat_at >= alive for queue in queues.split()}
+    left = [queue for queue in (*JobQueue.values(), SWEEPS) if queue not in taken]
+    return f"no worker takes the jobs of: {', '.join(left)}" if left else "ok"
+
+
+def seen_workers(at: datetime) -> list[tuple[WorkerBeat, bool]]:
+    """Those of the last hour, and of each whether it is silent, which one that ended well is not."""
+    beats = WorkerBeat.objects.exclude(queues="").filter(beat_at__gte=at - timedelta(hours=1)).order_by("name")
+    return [(one, one.beat_at < at - timedelta(seconds=SECONDS_UNTIL_WORKER_IS_LATE)) for one in beats]
 
 
 def _privacy() -> str:
     if is_open_to_others(settings.HOME):
         return "other users of this machine can read the home of this site; starting the site again takes that away"
     return "ok"
+
+
+def seconds_ahead(*, at: datetime) -> float:
+    """How far the clock of this machine is before that of the database; SQLite has none of its own."""
+    if connection.vendor != "postgresql":
+        return 0.0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return float((at - cursor.fetchone()[0]).total_seconds())
+
+
+def fault_of_clock(*, at: datetime) -> str:
+    """Empty where both agree. Jobs of a worker that is behind look abandoned to others, which begin them again."""
+    ahead = seconds_ahead(at=at)
+    if abs(ahead) <= MOST_SECONDS_APART:
+        return ""
+    words = f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} that of the database"
+    return f"the clock of this machine is {words}: let NTP set both (timedatectl set-ntp true)"
 
 
 class Outage(StrEnum):

@@ -1,28 +1,39 @@
-"""What the database is asked beyond plain queries: pages of a sorted table, queries kept compiled, advisory locks.
+"""What the database is asked beyond plain queries: pages of a sorted table, queries kept compiled, advisory locks,
+and a new look at tables that have grown.
 
-For the few queries behind every key press of a reviewer; everywhere else a plain queryset says the same more simply.
+Kept queries are for the few behind every key press of a reviewer; everywhere else a plain queryset is simpler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from itertools import count
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.paginator import Page, Paginator
 from django.db import connection, models, transaction
-from django.db.models import Case, F, Model, QuerySet, When
-from django.db.models.functions import Lower
-from msgspec import Struct
+from django.db.models import Case, Count, F, Model, OuterRef, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
+from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
+from msgspec import Struct, json
 
 from annotation.models.fields import AsRead
 from annotation.site.internals import Compiled, compile_queryset, order_of, prepare
 
 Row = TypeVar("Row", bound=Model)
+if TYPE_CHECKING:
+    _Paginator = Paginator[Any]
+else:
+    _Paginator = Paginator
 One = TypeVar("One")
-Columns = Mapping[str, str | Lower | AsRead | Case]  # by their names in the address
+Columns = Mapping[str, str | AsRead | Case]  # by their names in the address
+FEW = 1_000  # new rows that leave the plans of a table as they are
+MOST_COUNTED = 10_000  # rows of a table as large as a bank
 LEAST_ROWS = 30  # a shorter table offers no sorting
 
 
@@ -48,15 +59,6 @@ class Sorting(Struct, frozen=True):
         first = field.desc(nulls_last=True) if self.is_down else field.asc(nulls_last=True)
         return rows.order_by(first, *order_of(rows), "pk")
 
-    def of_list(self, rows: list[One], columns: Mapping[str, Callable[[One], Any]]) -> list[One]:
-        """The same for a list; None comes last."""
-        if not self.column:
-            return rows
-        value = columns[self.column]
-        known = [one for one in rows if value(one) is not None]
-        rest = [one for one in rows if value(one) is None]
-        return sorted(known, key=value, reverse=self.is_down) + rest
-
 
 def asked_sorting(query: Mapping[str, str], columns: Mapping[str, Any]) -> Sorting:
     """What the query of an address asks for; nonsense is no column."""
@@ -65,15 +67,76 @@ def asked_sorting(query: Mapping[str, str], columns: Mapping[str, Any]) -> Sorti
     return Sorting(column, asked.startswith("-")) if column in columns else Sorting()
 
 
-def numbered_page(query: Mapping[str, str], rows: QuerySet[Row] | Sequence[One], per_page: int) -> Page[Any]:
+@contextmanager
+def along_indexes() -> Iterator[None]:
+    """PostgreSQL reads no table from end to end meanwhile, whatever it guesses of how many rows will do, and joins by
+    looking each row up: for what stops after some thousands.
+    """
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with transaction.atomic(), connection.cursor() as cursor:
+        ways = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin")
+        cursor.execute("; ".join(f"SET LOCAL {way} TO off" for way in ways))
+        yield
+        cursor.execute("; ".join(f"SET LOCAL {way} TO on" for way in ways))
+
+
+class BoundedPaginator(_Paginator):
+    """For tables as large as a bank: no more than MOST_COUNTED rows are counted, and paged through."""
+
+    object_list: QuerySet[Any]
+
+    @cached_property
+    def count(self) -> int:
+        with along_indexes():
+            return self.object_list.order_by()[: MOST_COUNTED + 1].count()
+
+    @property
+    def is_more(self) -> bool:
+        return self.count > MOST_COUNTED
+
+    @property
+    def shown(self) -> str:
+        return _("more than %(n)s") % {"n": intcomma(MOST_COUNTED)} if self.is_more else str(intcomma(self.count))
+
+
+def numbered_page(
+    query: Mapping[str, str],
+    rows: QuerySet[Row] | Sequence[One],
+    per_page: int,
+    paginator: type[Paginator[Any]] = Paginator,
+) -> Page[Any]:
     """The page that an address asks for: ?page=2; nonsense shows the first or the last."""
-    return Paginator(rows, per_page).get_page(query.get("page"))
+    return paginator(rows, per_page).get_page(query.get("page"))
 
 
-def sorted_page(query: Mapping[str, str], rows: QuerySet[Row], columns: Columns, per_page: int) -> dict[str, Any]:
+def sorted_page(
+    query: Mapping[str, str],
+    rows: QuerySet[Row],
+    columns: Columns,
+    per_page: int,
+    paginator: type[Paginator[Any]] = Paginator,
+) -> dict[str, Any]:
     """The page of a table that an address asks for, and its order, as templates know them."""
     sorting = asked_sorting(query, columns)
-    return {"page": numbered_page(query, sorting.of_rows(rows, columns), per_page), "sorting": sorting}
+    return {"page": numbered_page(query, sorting.of_rows(rows, columns), per_page, paginator), "sorting": sorting}
+
+
+class Listed(models.Aggregate):
+    """All values of a column in one list: as rows of their own they take longer than their query."""
+
+    function, arity, output_field = "JSON_GROUP_ARRAY", 1, models.TextField()
+    convert_value = staticmethod(lambda text, *_: json.decode(text or "[]"))
+
+    def as_postgresql(self, compiler: Any, connection: Any, **extra: Any) -> Any:
+        return self.as_sql(compiler, connection, template="JSON_AGG(%(expressions)s)::text", **extra)
+
+
+def counted(rows: QuerySet[Any], of: str, what: Count | None = None) -> Coalesce:
+    """How many rows of another table belong to each: a join would be grouped by all columns, which takes far longer."""
+    theirs = rows.filter(**{of: OuterRef("pk")}).order_by().values(of)
+    return Coalesce(Subquery(theirs.annotate(n=what or Count("pk")).values("n")), 0)
 
 
 def by_rank(field: str, values: list[str]) -> Case:
@@ -102,6 +165,7 @@ class KeptSQL:
 
     Planning a join of eight tables takes PostgreSQL ten times as long as answering it. What is prepared is sent as a
     comment too, so that logs and tests see what is asked. Call it with the values of its parameters; rows come back.
+    Nothing is prepared where a pooler gives each transaction another connection (``pool_mode=transaction``).
     """
 
     def __init__(self, sql: str, parameters: Sequence[Any] | None = None) -> None:
@@ -113,7 +177,7 @@ class KeptSQL:
 
     def __call__(self, *values: Value) -> list[tuple[Any, ...]]:
         with connection.cursor() as cursor:
-            if connection.vendor == "postgresql":
+            if connection.vendor == "postgresql" and not connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS"):
                 self._prepare(values)
                 cursor.execute(self._execute, values)
             else:
@@ -173,6 +237,7 @@ class OneAtATime(IntEnum):
     LOG = 7_203_111  # writing to the audit log
     INGEST = 7_203_112  # storing images
     NAME = 7_203_113  # giving a bank, sample, round or study its name and address
+    COUNT = 7_203_114  # counting requests, where no Redis does
 
 
 def lock(what: OneAtATime) -> None:
@@ -183,3 +248,23 @@ def lock(what: OneAtATime) -> None:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [what.value])
+
+
+def analyze(n: int, *written: type[models.Model]) -> None:
+    """Called where ``n`` rows were written into these tables: once they are committed, the database counts them anew.
+
+    PostgreSQL does so by itself after a minute at the soonest, and plans as for the tables before until then; SQLite
+    never does. A sample of each table is looked at, however large it is.
+    """
+    if n < FEW:
+        return
+    tables = [connection.ops.quote_name(model._meta.db_table) for model in written]
+
+    def count_anew() -> None:
+        with connection.cursor() as cursor:
+            if connection.vendor == "sqlite":
+                cursor.execute("PRAGMA analysis_limit = 1000")
+            for table in tables:
+                cursor.execute(f"ANALYZE {table}")
+
+    transaction.on_commit(count_anew)

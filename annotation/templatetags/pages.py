@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from html import unescape
 from typing import Any
 
 from django import template
 from django.conf import settings
 from django.template import Context
+from django.template.base import NodeList, Parser, Token
 from django.template.defaultfilters import filesizeformat
 from django.template.loader import get_template
-from django.utils.html import format_html, json_script
+from django.utils.html import format_html, json_script, strip_tags
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_noop
 from django.utils.translation import gettext as _
@@ -92,6 +94,42 @@ def act_word(event: AuditEvent) -> str:
     if event.act == "image.searched" and event.facts.get("rule") == "none":
         return _("not searched for text: the search is not installed")
     return _(ACTS[event.act]) if event.act in ACTS else event.act
+
+
+_HEADING = re.compile(r"<h2(?P<given>\s[^>]*)?>(?P<words>.*?)</h2>", re.DOTALL)
+_GIVEN = re.compile(r'\b(id|data-short)="([^"]*)"')
+LEAST_PARTS = 3
+
+
+class _OnThisPage(template.Node):
+    def __init__(self, nodelist: NodeList) -> None:
+        self.nodelist = nodelist
+
+    def render(self, context: Context) -> str:
+        parts: list[tuple[str, str]] = []
+
+        def numbered(found: re.Match[str]) -> str:
+            given = dict(_GIVEN.findall(found["given"] or ""))
+            name = given.get("id", "" if found["given"] else f"on-page-{len(parts) + 1}")
+            if name:
+                parts.append((name, unescape(given.get("data-short") or strip_tags(found["words"]).strip())))
+            return found[0] if found["given"] else f'<h2 id="{name}">{found["words"]}</h2>'
+
+        body = self.nodelist.render(context)
+        with_names = _HEADING.sub(numbered, body)
+        if len(parts) < LEAST_PARTS:
+            return body
+        return get_template("annotation/_on_this_page.html").render({"parts": parts}) + with_names
+
+
+@register.tag
+def on_this_page(parser: Parser, token: Token) -> _OnThisPage:
+    """Before what it holds: links to its headings (h2), where there are three or more. ``data-short`` has fewer words;
+    a heading with attributes and no id is none of the parts.
+    """
+    nodelist = parser.parse(("endon_this_page",))
+    parser.delete_first_token()
+    return _OnThisPage(nodelist)
 
 
 @register.simple_tag(takes_context=True)

@@ -15,6 +15,7 @@ from annotation.enums import ImportKind, QuestionState
 from annotation.generation.kernels.answer_forms import sent_text
 from annotation.generation.report_sources import identifiers_in
 from annotation.model_calls.attempts import WAITS
+from annotation.model_calls.kernels.filling import ShippedPrompt
 from annotation.models import (
     AnswerKey,
     Finding,
@@ -26,7 +27,6 @@ from annotation.models import (
     Revision,
     User,
 )
-from annotation.prompts.kernels.filling import ShippedPrompt
 from annotation.refusals import Refused
 from annotation.site.slugs import listed
 from annotation.validators.kernels.model_families import FAMILY_RULE, shared_family

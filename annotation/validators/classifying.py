@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.enums import FindingPlace
+from annotation.enums import FindingPlace, JobQueue
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import (
@@ -33,9 +33,9 @@ from annotation.models import (
     Revision,
     User,
 )
-from annotation.quality.checking import CheckResult, store_found
-from annotation.quality.kernels.question_checks import BIAS, IDENTIFIER_FREE, PARTS, ValidityPart
-from annotation.quality.kernels.rules import CLASSIFIED_BIAS, CLASSIFIED_IDENTIFIER, Flaw, flaw
+from annotation.questionbank.checking import CheckResult, store_found
+from annotation.questionbank.kernels.question_checks import BIAS, IDENTIFIER_FREE, PARTS, ValidityPart
+from annotation.questionbank.kernels.rules import CLASSIFIED_BIAS, CLASSIFIED_IDENTIFIER, Flaw, flaw
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.folder_models import CLASSIFIERS, folder_named, n_threads, usable
@@ -56,7 +56,7 @@ class ScoringParams(TypedDict):
     actor: NotRequired[int]
 
 
-KIND: JobKind[ScoringParams] = JobKind("classify_questions")
+KIND: JobKind[ScoringParams] = JobKind("classify_questions", JobQueue.IMAGES)
 Score = Callable[[Sequence[str]], list[list[float]]]
 
 

@@ -20,7 +20,7 @@ from annotation.audit.recording import record
 from annotation.files.kernels.sent_tables import TABLES, find_form, lines_of_table, read_rows
 from annotation.files.kernels.strictjson import value_faults
 from annotation.models import AnswerKey, Classifier, LabelledSet, QuestionBank, Revision, User
-from annotation.quality.kernels.rules import compared_text
+from annotation.questionbank.kernels.rules import compared_text
 from annotation.refusals import Refused
 from annotation.site.slugs import listed
 

@@ -17,13 +17,14 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.call_enums import NO_ANSWER, BatchState
-from annotation.enums import FindingPlace, KeySource
+from annotation.enums import FindingPlace, JobQueue, KeySource
 from annotation.generation.kernels.answer_forms import NotInForm, read_form, sent_text
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.model_calls.attempts import answers_of
-from annotation.model_calls.call_batches import act_named, acts_now
+from annotation.model_calls.call_batches import act_named, acts_now, rest_in_words
 from annotation.model_calls.next_calls import CallTally, tallies
+from annotation.model_calls.versions import stored_version
 from annotation.models import (
     AnswerKey,
     CallBatch,
@@ -36,9 +37,8 @@ from annotation.models import (
     User,
     ValidatorRun,
 )
-from annotation.prompts.versions import stored_version
-from annotation.quality.kernels.question_checks import PARTS, RATING
 from annotation.questionbank.answers import note_seen_keys
+from annotation.questionbank.kernels.question_checks import PARTS, RATING
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.kernels.validator_prompts import PROMPTS, WrittenRating, WrittenVerdict, kept_reason, word_of
 
@@ -47,7 +47,7 @@ class TakingParams(TypedDict):
     run: int
 
 
-KIND: JobKind[TakingParams] = JobKind("take_verdicts")
+KIND: JobKind[TakingParams] = JobKind("take_verdicts", JobQueue.MODELS)
 AT_ONCE = 500
 UNREAD = "unread"
 OVER = (BatchState.COMPLETE, BatchState.STOPPED)
@@ -189,7 +189,10 @@ class RunRow(Struct, frozen=True):
             if self.run.taken_at is None:
                 return _("Stopped for good.")
             return _("Stopped for good; the verdicts that came until then count.")
-        return batch.paused_because or str(batch.get_state_display()).capitalize()
+        if batch.state == BatchState.RUNNING:
+            facts = {"done": self.tally.n_done, "all": batch.n_calls}
+            return _("The model is asked: %(done)d of %(all)d questions.") % facts
+        return rest_in_words(batch, self.tally)
 
 
 def runs_of(bank: QuestionBank, validator: str = "") -> list[RunRow]:

@@ -8,33 +8,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation.contributions import contributed
 from annotation.enums import EXPLANATIONS, Difficulty, RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, Revision
-from annotation.outcomes.agreement import panel_difficulty
-from annotation.quality.gates import gate_of
-from annotation.quality.kernels.question_checks import BY_VERDICT, RATING, STATED
-from annotation.quality.validity import count_parts
+from annotation.questionbank.gates import gate_of
+from annotation.questionbank.kernels.question_checks import BY_VERDICT, RATING, STATED
+from annotation.questionbank.validity import count_parts
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.outcomes import ASKED_BY, blind_answers, flags_asked_by_forms, newest_reviews
-from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.estimate import Estimate
-from annotation.statistics.kernels.reviewers import grade_agreement
 from annotation.validators.kernels.validator_exam import JudgedTwice, ReviewerExam, examine, has_fault, says_fault
 
 DRAWS = 2_000
 
 
-@dataclass(frozen=True)
-class RatingPair:
+class RatingPair(Struct, frozen=True):
     """Two sources over the wordings that both rate; kappa has quadratic weights."""
 
     first: RatedBy
@@ -53,8 +48,7 @@ class RatingPair:
         return [(_(level.label), row) for level, row in zip(STATED, self.table, strict=True)]
 
 
-@dataclass(frozen=True)
-class DifficultySources:
+class DifficultySources(Struct, frozen=True):
     counts: dict[RatedBy, dict[str, int]]  # by source: how many wordings are easy, medium, hard
     pairs: list[RatingPair]
 
@@ -103,6 +97,8 @@ def by_model(bank: QuestionBank) -> dict[int, str]:
 
 def by_reviewers(bank: QuestionBank) -> dict[int, str]:
     """The median of the blind answers of closed rounds, the harder of two in the middle."""
+    from annotation.outcomes.agreement import panel_difficulty  # loads numpy: not at every start
+
     answers = blind_answers(Revision.objects.in_bank(bank).order_by().values("pk")).filter(
         round__state=RoundState.CLOSED
     )
@@ -133,6 +129,11 @@ def difficulty_of_share(n_right: int, n_readers: int) -> Difficulty:
 def _pair(
     first: RatedBy, second: RatedBy, rated: Mapping[RatedBy, Mapping[int, str]], clusters: Mapping[int, str], seed: int
 ) -> RatingPair:
+    import numpy as np  # not at every start
+
+    from annotation.statistics.kernels.bootstrap import units_of
+    from annotation.statistics.kernels.reviewers import grade_agreement
+
     both = sorted(rated[first].keys() & rated[second].keys())
     place = {level.value: number for number, level in enumerate(STATED)}
     codes = np.array([[place[rated[name][pk]] for pk in both] for name in (first, second)], dtype=np.int64)
@@ -146,8 +147,7 @@ def _pair(
 Asked = tuple[int, str]  # prompt version and model: whoever changes one of them has another validator
 
 
-@dataclass(frozen=True)
-class ExamByReviewers:
+class ExamByReviewers(Struct, frozen=True):
     prompt: PromptVersion
     model: str
     exam: ReviewerExam

@@ -30,10 +30,10 @@ from annotation.model_calls.attempts import (
     store_batch,
 )
 from annotation.model_calls.call_batches import sent_parts, start
+from annotation.model_calls.kernels.filling import ShippedPrompt
+from annotation.model_calls.versions import stored_version, version_of
 from annotation.models import Price, PromptVersion, QuestionBank, SendingPermission, User, ValidatorRun
-from annotation.prompts.kernels.filling import ShippedPrompt
-from annotation.prompts.versions import stored_version, version_of
-from annotation.quality.kernels.question_checks import ASKED, RATING, VALIDATORS
+from annotation.questionbank.kernels.question_checks import ASKED, RATING, VALIDATORS
 from annotation.validators.asked_about import (
     FoundQuestions,
     ValidatorRefused,

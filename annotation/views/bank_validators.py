@@ -22,9 +22,9 @@ from annotation.enums import Role
 from annotation.forms.model_endpoints import GateForm, ValidatorForm
 from annotation.models import Question, QuestionBank, Revision, ValidatorRun
 from annotation.outcomes.outcome_groups import valid_shown_to
-from annotation.quality.gates import MOST_COUNTED, gate_of, n_failing, set_gate
-from annotation.quality.kernels.question_checks import GATED, JUDGED, PARTS, RATING, STATED
-from annotation.quality.validity import count_parts
+from annotation.questionbank.gates import MOST_COUNTED, gate_of, n_failing, set_gate
+from annotation.questionbank.kernels.question_checks import GATED, JUDGED, PARTS, RATING, STATED
+from annotation.questionbank.validity import count_parts
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator
@@ -32,7 +32,9 @@ from annotation.site.sorted_tables import numbered_page
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.asked_about import ValidatorRefused, check_reads_none
+from annotation.validators.kernels.validator_exam import REFERENCES
 from annotation.validators.taking_verdicts import act_on_run, asked_with, failing, note_read, runs_of
+from annotation.validators.validator_exams import compare_sources, examined, exams_by_reviewers
 from annotation.validators.validator_plans import begin_checks, plan_checks
 from annotation.views.site.confirming import run_and_flash, run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
@@ -118,8 +120,6 @@ def answered_without_images(bank: QuestionBank, hidden: QuerySet[Question]) -> l
 @require_GET
 def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpResponse:
     """One validator: what it asks, its verdicts, and the questions that fail with reasons, which tell keys."""
-    from annotation.validators.validator_exams import examined
-
     bank = bank_of(request, slug)
     if code not in JUDGED:
         raise Http404
@@ -143,9 +143,6 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
 
 
 def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[str, Any]:
-    from annotation.validators.kernels.validator_exam import REFERENCES
-    from annotation.validators.validator_exams import exams_by_reviewers
-
     return {
         "reference": REFERENCES[code],
         "by_reviewers": exams_by_reviewers(bank, code, hidden),
@@ -156,8 +153,6 @@ def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[st
 @require_GET
 def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How bank, model, reviewers and readers agree on what is difficult. No rating of any one question."""
-    from annotation.validators.validator_exams import compare_sources  # loads numpy: not at every start
-
     bank = bank_of(request, slug)
     hidden = withheld_questions(request.user)
     found = compare_sources(bank, hidden)

@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.discussion import commenting as acts
-from annotation.discussion.commenting import parts_of
-from annotation.discussion.selected_questions import tags_at, tags_in
 from annotation.models import Assignment, Question, QuestionComment
+from annotation.review import commenting as acts
+from annotation.review.commenting import parts_of
 from annotation.review.kernels.visibility import DiscussionPart
+from annotation.review.selected_questions import tags_at, tags_in
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 

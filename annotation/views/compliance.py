@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotation.enums import Role
 from annotation.forms.compliance import ClassifyForm, ClassThresholdForm
 from annotation.models import Job, LabelledSet, QuestionBank
-from annotation.quality.checking import count_identifiers
+from annotation.questionbank.checking import count_identifiers
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.classifying import ask_for_scores, classifiers_of, set_threshold
 from annotation.validators.folder_models import CLASSIFIERS, folders

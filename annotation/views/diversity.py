@@ -15,14 +15,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.diversity.embedded_questions import (
+from annotation.enums import Role
+from annotation.forms.diversity import EmbeddingForm, PairTrialForm, ThresholdForm
+from annotation.models import Embedding, Job, PairTrial, QuestionBank, Release
+from annotation.questionbank.kernels.rules import BANKWIDE, PUBLIC_TWIN, RELEASED_TWIN, RULES
+from annotation.review.onlookers import withheld_questions
+from annotation.site.permissions import is_coordinator
+from annotation.site.sorted_tables import numbered_page
+from annotation.validators.embedded_questions import (
     ask_for_comparison,
     ask_for_embedding,
     counts_of_similar,
     embeddings_of,
     similar_found,
 )
-from annotation.diversity.judging_pairs import (
+from annotation.validators.judging_pairs import (
     begin_trial,
     curve_of,
     end_trial,
@@ -36,14 +43,7 @@ from annotation.diversity.judging_pairs import (
     show_next_pair,
     trials_of,
 )
-from annotation.diversity.vector_sources import EmbeddingRefused, has_sources
-from annotation.enums import Role
-from annotation.forms.diversity import EmbeddingForm, PairTrialForm, ThresholdForm
-from annotation.models import Embedding, Job, PairTrial, QuestionBank, Release
-from annotation.quality.kernels.rules import BANKWIDE, PUBLIC_TWIN, RELEASED_TWIN, RULES
-from annotation.review.onlookers import withheld_questions
-from annotation.site.permissions import is_coordinator
-from annotation.site.sorted_tables import numbered_page
+from annotation.validators.vector_sources import EmbeddingRefused, has_sources
 from annotation.views.bank_validators import bank_of
 from annotation.views.site.confirming import (
     Confirmation,

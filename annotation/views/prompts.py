@@ -35,6 +35,8 @@ from annotation.generation.generation_plans import (
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.report_sources import FoundReport, GenerationRefused
 from annotation.model_calls.call_batches import act_named
+from annotation.model_calls.kernels.filling import KNOWN
+from annotation.model_calls.versions import Sides, next_version, side_by_side
 from annotation.models import AnswerKey, CallBatch, Exam, GenerationRun, PromptVersion, QuestionBank, User
 from annotation.models.fields import AsRead
 from annotation.outcomes.held_reports import held_shown_to
@@ -47,8 +49,6 @@ from annotation.outcomes.prompt_flags import (
     prompt_flags,
 )
 from annotation.outcomes.prompt_line import COLUMNS, MEASURED, prompt_line, rows_of
-from annotation.prompts.kernels.filling import KNOWN
-from annotation.prompts.versions import Sides, next_version, side_by_side
 from annotation.questionbank.answers import note_seen_keys
 from annotation.site.permissions import is_coordinator
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper

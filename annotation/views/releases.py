@@ -23,7 +23,7 @@ from annotation.exports.releases import ReleasePlan, plan_release, release
 from annotation.exports.tables import scratch_file
 from annotation.forms.bank import PackedForm, ReleaseForm
 from annotation.models import Release, User
-from annotation.quality.gates import gate_of
+from annotation.questionbank.gates import gate_of
 from annotation.views.bank_validators import bank_of
 from annotation.views.site.confirming import run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required

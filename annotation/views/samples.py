@@ -19,8 +19,9 @@ from annotation.enums import Role
 from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.rounds import DrawForm, StoreForm
 from annotation.models import Question, QuestionBank, Revision, SamplingPlan, User
-from annotation.quality.kernels.question_checks import PARTS
 from annotation.questionbank.filters import BankSearch, filters_for
+from annotation.questionbank.kernels.question_checks import PARTS
+from annotation.review.frames import frame_rows
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.review.samples import (
@@ -29,7 +30,6 @@ from annotation.review.samples import (
     counted_samples,
     default_name,
     draw_sample,
-    frame_rows,
     preview_sample,
     usual_per_thousand,
 )
@@ -76,12 +76,12 @@ def sample_new(request: AuthenticatedRequest) -> HttpResponse:
 
 def _bank_named(request: AuthenticatedRequest) -> dict[str, Any]:
     """The bank of the address, else the first one: a form that nobody has filled in yet."""
-    slugs = QuestionBank.objects.filter(archived_at__isnull=True).values_list("slug", flat=True)
-    slug = slugs.filter(slug=request.GET.get("bank", "")).first() or slugs.first()
-    if slug is None:
+    banks = QuestionBank.objects.filter(archived_at__isnull=True)
+    bank = banks.filter(slug=request.GET.get("bank", "")).first() or banks.first()
+    if bank is None:
         return {}
-    last = Question.objects.filter(bank__slug=slug).aggregate(last=Max("number"))["last"] or 1
-    return {"bank": slug, "per_thousand": usual_per_thousand(last)}
+    last = Question.objects.filter(bank=bank).aggregate(last=Max("number"))["last"] or 1
+    return {"bank": bank.slug, "per_thousand": usual_per_thousand(last)}
 
 
 def _store(request: AuthenticatedRequest) -> HttpResponse:
@@ -138,7 +138,7 @@ def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200)
 def _search(request: AuthenticatedRequest, bank: QuestionBank) -> BankSearch:
     """The filters of the address: the frame, by what every coordinator may know."""
     sent = request.POST if request.method == "POST" else request.GET
-    return BankSearch(bank, QuestionSearchForm(sent, bank, request.user).search().wanted)
+    return BankSearch(bank, QuestionSearchForm(sent, bank, request.user, offers_all=False).search().wanted)
 
 
 def _rows(found: Draw, page: Page[int]) -> list[dict[str, object]]:

@@ -22,9 +22,9 @@ from annotation.models import User
 from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.predictions.looks import GLASS_BROKEN, SHORTEST_REASON, may_see_results, unblind
 from readerstudy.study.kernels.states import may_become
 from readerstudy.study.permissions import StudyRefused, lock_study
-from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, may_see_results, unblind
 
 if TYPE_CHECKING:
     from readerstudy.analysis.kernels.arrays import StudyArrays

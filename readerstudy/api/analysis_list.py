@@ -18,17 +18,17 @@ from rest_framework.reverse import reverse
 from annotation.api.bodies import Moment, PersonName, SentBody
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.site_lists import JobShape
-from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width
 from annotation.models import Job
 from annotation.people.kept_answers import MadeAnswer
+from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.api.study_list import FileOfStudy, OfStudy
 from readerstudy.conducting import lifecycle
 from readerstudy.exports import report_job
 from readerstudy.forms.studies import SensitivityForm
 from readerstudy.models import Analysis, AnalysisReport
+from readerstudy.predictions.looks import may_see_results
 from readerstudy.results.looking import figures_in
-from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.access import check_seen, seen_analysis
 from readerstudy.views.results.overview import named_figure, report_file
 

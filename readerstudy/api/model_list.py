@@ -25,7 +25,6 @@ from annotation.people.kept_answers import MadeAnswer
 from annotation.site.permissions import is_coordinator, reaches
 from readerstudy.acts.models import changeable_entry, known_entry, known_run
 from readerstudy.api.study_list import StoredFile
-from readerstudy.comparison.comparison_job import KIND, ask_for_comparison, newest_comparison, take_result
 from readerstudy.enums import EntryState, PredictionForm
 from readerstudy.forms.models import ModelForm
 from readerstudy.models import ModelComparison, ModelEntry, PredictionRun, SubmissionCall
@@ -33,6 +32,7 @@ from readerstudy.predictions import listing
 from readerstudy.predictions.entries import FIELDS, edit_model, enter_model, replace_model, withdraw_model
 from readerstudy.predictions.graded_explanations import MOST_DRAWN
 from readerstudy.predictions.listing import entries_known_to, runs_known_to
+from readerstudy.results.comparison_job import KIND, ask_for_comparison, newest_comparison, take_result
 from readerstudy.views.predictions.models import SORTED_BY, check_enters_models, check_lists_models
 from readerstudy.views.runs import bank_compared
 
@@ -63,7 +63,7 @@ class ModelSent(SentBody):
 
 class ModelFilters(django_filters.FilterSet):
     state = django_filters.ChoiceFilter(choices=[(word.value, word.label) for word in EntryState])
-    name = django_filters.CharFilter(lookup_expr="icontains")
+    name = django_filters.CharFilter(lookup_expr="holds")
 
 
 class OfModels(Resource):
@@ -262,7 +262,7 @@ class ComparisonShape(Shown):
     created_at = Moment()
 
     def get_is_stale(self, comparison: ModelComparison) -> bool:
-        from readerstudy.comparison.comparing_models import inputs_now  # loads numpy: not at every start
+        from readerstudy.results.comparing_models import inputs_now  # loads numpy: not at every start
 
         return inputs_now(comparison.bank) != comparison.inputs_sha256
 

@@ -22,9 +22,9 @@ from annotation.enums import JobState
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.jobs.queueing import facts_of_result, refusals_of
 from annotation.model_calls.next_calls import tallies
+from annotation.model_calls.versions import prompts_for
 from annotation.models import Job, Upload
 from annotation.people.kept_answers import MadeAnswer
-from annotation.prompts.versions import prompts_for
 from readerstudy.acts.models import check_works_with_models, run_of
 from readerstudy.api.model_list import OfModels
 from readerstudy.enums import FILE_FORMS

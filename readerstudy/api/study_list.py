@@ -114,7 +114,7 @@ class PlanShape(Shown):
 class StudyFilters(django_filters.FilterSet):
     state = django_filters.ChoiceFilter(choices=[(word.value, word.label) for word in StudyState])
     bank = django_filters.CharFilter(field_name="bank__slug")
-    name = django_filters.CharFilter(lookup_expr="icontains")
+    name = django_filters.CharFilter(lookup_expr="holds")
     archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
 
 

@@ -38,8 +38,8 @@ from readerstudy.exports.exporting import (
 from readerstudy.exports.responses import READ_WITH, rows_of_readings
 from readerstudy.forms.studies import ReadingsForm
 from readerstudy.models import Reading, TimingEvent, Voiding
+from readerstudy.predictions.looks import may_see_results
 from readerstudy.reading.response_import import import_responses
-from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.access import check_seen
 from readerstudy.views.studies import table_file
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.audit import deleting
+from annotation.audit.deleting import BinRefused, note_purged
 from annotation.audit.recording import record
-from annotation.bin import deleting
-from annotation.bin.deleting import BinRefused, note_purged
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Invitation, Job, QuestionBank, User
@@ -21,9 +21,9 @@ from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import commitment_holds
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import ReaderStudy, Response
+from readerstudy.predictions.looks import may_see_results
 from readerstudy.study.overview import unfinished
 from readerstudy.study.permissions import StudyRefused, check_not_archived, check_transition, lock_study
-from readerstudy.unblinding.looks import may_see_results
 
 
 @transaction.atomic

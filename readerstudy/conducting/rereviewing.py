@@ -25,8 +25,8 @@ from annotation.review.rounds import create_round
 from annotation.review.samples import Draw, SampleRefused, Stratum, store_sample
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
+from readerstudy.predictions.looks import may_see_results, scored_readings, unblind
 from readerstudy.study.permissions import StudyRefused, lock_study
-from readerstudy.unblinding.looks import may_see_results, scored_readings, unblind
 
 RULE = "rereview-1"
 MADE = "study.rereview_made"

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.models import AnswerKey, QuestionBank, Revision, User
 from readerstudy.analysis.storing import analyse_study, see_analysis
-from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.demonstration.models_at_work import fill_small_bank, small_exams
 from readerstudy.design.creating import create_study
@@ -39,6 +38,7 @@ from readerstudy.models import ModelEntry, ReaderStudy, StudyCase
 from readerstudy.predictions.importing import SentFile, import_predictions
 from readerstudy.predictions.listing import Target
 from readerstudy.reading.response_import import import_responses
+from readerstudy.results.comparing_models import compare_models
 from readerstudy.study.permissions import StudyRefused
 
 SEED = 20261122
@@ -236,7 +236,8 @@ def frozen_study(name: str, bank: QuestionBank, n: int, *, coordinator: User, at
         instructions="Everything here is simulated: images, questions, readers, models and their answers.",
         contact=coordinator.email,
     )
-    return freeze_study(create_study(plan, actor=coordinator, at=at), actor=coordinator, at=at)
+    made = create_study(plan, actor=coordinator, at=at)
+    return freeze_study(made, actor=coordinator, at=at, read_elsewhere=True)  # its readings come as files
 
 
 def _read_and_predicted(study: ReaderStudy, *, coordinator: User, at: datetime, tell: Stage) -> None:

@@ -34,6 +34,7 @@ from annotation.generation.making import continue_run
 from annotation.imaging.kernels.picture_policies import STORED
 from annotation.ingest import storage
 from annotation.model_calls.asking import ask_endpoint
+from annotation.model_calls.versions import OUR_READING, prompt_named, store_shipped
 from annotation.models import (
     EndpointLease,
     GenerationRun,
@@ -43,8 +44,7 @@ from annotation.models import (
     User,
     ValidatorRun,
 )
-from annotation.prompts.versions import OUR_READING, prompt_named, store_shipped
-from annotation.quality.kernels.question_checks import C3
+from annotation.questionbank.kernels.question_checks import C3
 from annotation.validators.taking_verdicts import act_on_run, take_verdicts
 from annotation.validators.validator_plans import CheckWanted, begin_checks, plan_checks
 from readerstudy.model_runs.following import ask_first_questions, start_run
@@ -71,15 +71,21 @@ class SmallExam(DemonstrationExam):
 
 
 def small_exams(exams: Sequence[DemonstrationExam], *, first: int, n: int) -> list[SmallExam]:
-    """So many patients of other ages with the chests of ``exams``, in that order and then again.
+    """So many exams of other ages with the chests of ``exams``, in that order and then again; two are of one patient
+    where those in ``exams`` are.
 
     ``first``: the number of the first, and the seed of their ages.
     """
-    rng = np.random.default_rng(first)
-    found = []
+    rng, earlier = np.random.default_rng(first), [one.number for one in exams]
+    found: list[SmallExam] = []
     for place, exam in enumerate(islice(cycle(exams), n)):
         age = int(np.clip(exam.spec.age + rng.integers(-6, 7), 18, 92))
-        found.append(SmallExam(first + place, replace(exam.spec, age=age), exam.indication, exam.marker))
+        prior = None
+        if exam.prior in earlier:
+            at = earlier.index(exam.prior)
+            before = found[place - place % len(exams) + at]
+            age, prior = before.spec.age + exam.spec.age - exams[at].spec.age, before.number
+        found.append(SmallExam(first + place, replace(exam.spec, age=age), exam.indication, exam.marker, prior))
     return found
 
 

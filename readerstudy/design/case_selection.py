@@ -15,6 +15,7 @@ from annotation.audit.recording import record
 from annotation.ingest.completeness import images_of_questions
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import listed
+from annotation.site.sorted_tables import analyze
 from readerstudy.design.drafting import update_rules, update_seed
 from readerstudy.design.kernels.documents import DesignRefused, canonical, read_rules, sha256_of
 from readerstudy.design.kernels.drawing import (
@@ -28,16 +29,15 @@ from readerstudy.design.kernels.drawing import (
 )
 from readerstudy.design.questions import (
     Name,
+    accepted_among,
     awaiting_review,
     candidates_among,
     candidates_of,
     find_revisions,
     in_parts,
-    is_accepted,
     mates_of_patient,
     pool_cells,
     pool_of,
-    verdicts_on,
 )
 from readerstudy.enums import Block
 from readerstudy.models import CaseSet, ReaderStudy, StudyCase
@@ -94,12 +94,11 @@ def draw_cases(
 
 
 def case_rows_of(bank: QuestionBank, drawing: Drawing, accepted_because: str) -> CaseSelection:
-    """The rows of a draw; the reason is stored only with questions that reviews do not accept."""
-    verdicts = verdicts_on(bank) if accepted_because else {}
+    """The rows of a draw; the reason is stored only with questions that are not accepted."""
+    accepted = accepted_among([one.revision_id for one in (*drawing.main, *drawing.practice)])
 
     def chosen(one: Candidate) -> ChosenCase:
-        needs_reason = bool(accepted_because) and not is_accepted(verdicts.get(one.revision_id))
-        return ChosenCase(one.revision_id, accepted_because if needs_reason else "")
+        return ChosenCase(one.revision_id, "" if one.revision_id in accepted else accepted_because)
 
     sets = _numbered(drawing)
     names = [ALL_CASES] if len(sets) == 1 else [f"Set {number}" for number in range(1, len(sets) + 1)]
@@ -127,17 +126,15 @@ def list_cases(
 ) -> None:
     """Make these questions the cases of a draft, in this order, in one set.
 
-    The reason is stored with every question that reviews do not accept, or whose exam lost an image.
+    The reason is stored with every question that is not accepted, or whose exam lost an image.
     """
     lock_study(study)
     check_draft(study)
     found = resolve(study.bank, [*names, *practice])
-    verdicts, lost = verdicts_on(study.bank), _n_removed(list(found.values()))
+    accepts_none = accepted_among(found.values()) - _n_removed(list(found.values())).keys()
 
     def chosen(name: Name) -> ChosenCase:
-        pk = found[name]
-        needs_none = is_accepted(verdicts.get(pk)) and pk not in lost
-        return ChosenCase(pk, "" if needs_none else accepted_because)
+        return ChosenCase(found[name], "" if found[name] in accepts_none else accepted_because)
 
     sets = [(ALL_CASES, range(1, len(names) + 1))]
     store_case_rows(study, CaseSelection([chosen(n) for n in names], [chosen(n) for n in practice], sets))
@@ -175,7 +172,7 @@ def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
 def store_case_rows(study: ReaderStudy, selection: CaseSelection) -> None:
     """Write the cases and sets of a draft in place of what it had. Must run inside the transaction of an act.
 
-    Refused for a generated question that reviews do not accept: no reason replaces them.
+    Refused for a generated question that is not accepted: no reason replaces reviews.
     """
     _check_generated(study.bank, [one.revision_id for one in (*selection.main, *selection.practice)])
     study.cases.all().delete()
@@ -190,6 +187,7 @@ def store_case_rows(study: ReaderStudy, selection: CaseSelection) -> None:
     StudyCase.objects.bulk_create(rows, batch_size=1000)
     pk_of = {row.number: row.pk for row in rows if row.block == Block.MAIN}
     _store_sets(study, [(name, [pk_of[number] for number in numbers]) for name, numbers in selection.sets])
+    analyze(len(rows), StudyCase, CaseSet.cases.through)
 
 
 def _check_generated(bank: QuestionBank, revisions: Sequence[int]) -> None:
@@ -237,7 +235,7 @@ class CasePreview(Struct, frozen=True):
     sets: list[list[int]]
     cells: list[CellCount]
     sha256: str
-    unaccepted: list[int]  # numbers of questions that reviews do not accept
+    unaccepted: list[int]  # numbers of questions that are not accepted
     same_patient: list[list[int]]  # numbers of questions that share a patient or exam
 
     def cells_of_set(self, place: int) -> list[CellCount]:
@@ -251,20 +249,19 @@ def preview_cases(study: ReaderStudy, wanted: CaseRequest) -> CasePreview:
     if wanted.names:
         return _listed(study, wanted)
     drawing = preview_draw(study.bank, wanted.request, seed=wanted.seed, accepted_because=wanted.accepted_because)
-    is_reasoned = bool(wanted.accepted_because)
-    return _preview(study, drawing.main, drawing.practice, _numbered(drawing), drawing.cells, is_reasoned)
+    return _preview(study, drawing.main, drawing.practice, _numbered(drawing), drawing.cells)
 
 
 def _listed(study: ReaderStudy, wanted: CaseRequest) -> CasePreview:
     found = resolve(study.bank, [*wanted.names, *wanted.practice])
-    candidates = candidates_among(study.bank, Revision.objects.all(), list(found.values()))
+    candidates = candidates_among(study.bank, list(found.values()))
     by_revision = {one.revision_id: one for one in candidates}
     main = [by_revision[found[name]] for name in wanted.names]
     practice = [by_revision[found[name]] for name in wanted.practice]
     counts = cell_counts(main)
     pool = pool_cells(study.bank)
     cells = [CellCount(*cell, pool[cell].n, n) for cell, n in counts.items()]
-    return _preview(study, main, practice, [list(range(1, len(main) + 1))], cells, True)
+    return _preview(study, main, practice, [list(range(1, len(main) + 1))], cells)
 
 
 def _preview(
@@ -273,18 +270,16 @@ def _preview(
     practice: list[Candidate],
     sets: list[list[int]],
     cells: list[CellCount],
-    may_be_unaccepted: bool,
 ) -> CasePreview:
     everything = [*main, *practice]
-    verdicts = verdicts_on(study.bank) if may_be_unaccepted else {}
-    unaccepted = [one.number for one in everything if not is_accepted(verdicts.get(one.revision_id))]
+    accepted = accepted_among([one.revision_id for one in everything])
     return CasePreview(
         main=main,
         practice=practice,
         sets=sets,
         cells=cells,
         sha256=_fingerprint([one.revision_id for one in main], [one.revision_id for one in practice], sets),
-        unaccepted=sorted(unaccepted) if may_be_unaccepted else [],
+        unaccepted=sorted(one.number for one in everything if one.revision_id not in accepted),
         same_patient=sorted(mates_of_patient(study.bank, [one.revision_id for one in everything]).values()),
     )
 

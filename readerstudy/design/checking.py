@@ -37,7 +37,7 @@ from readerstudy.design.kernels.analysis_plan import (
 )
 from readerstudy.design.kernels.documents import DesignRefused, canonical, read_rules, sha256_of
 from readerstudy.design.kernels.ordering import LETTERS, marked, shared_words
-from readerstudy.design.questions import awaiting_review, is_accepted, mates_of_patient, verdicts_on
+from readerstudy.design.questions import accepted_among, awaiting_review, mates_of_patient
 from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, is_of_prior, shown_as_frozen
 from readerstudy.enums import Aid, Block, EntryState, Information
 from readerstudy.models import CaseSet, ModelEntry, ReaderStudy, ShownImage, StudyCase
@@ -130,7 +130,7 @@ def _plan_notes(study: ReaderStudy) -> list[str]:
     return [sentence % {"least": FEW_READERS, "proposed": proposed, "named": plan.inference}]
 
 
-PSEUDONYM = re.compile(r"r[0-9]+")  # as readers get them in the order of joining
+PSEUDONYM = re.compile(r"r[0-9]+")  # as readers get them
 
 
 def _unknown_in_pairs(study: ReaderStudy) -> list[str]:
@@ -245,7 +245,7 @@ def _case_problems(study: ReaderStudy) -> list[str]:
         return [_("The study has no cases yet.")]
     current = Revision.objects.current().filter(pk__in=[case.revision_id for case in cases])
     known = set(current.values_list("pk", flat=True))
-    verdicts, awaiting = verdicts_on(study.bank), awaiting_review(study.bank)
+    accepted, awaiting = accepted_among(known), awaiting_review(study.bank)
     unreasoned = [case for case in cases if not case.accepted_because]
     in_sets = StudyCase.sets.through.objects.filter(studycase=OuterRef("pk"))
     outside = study.cases.filter(~Exists(in_sets), block=Block.MAIN)
@@ -256,8 +256,8 @@ def _case_problems(study: ReaderStudy) -> list[str]:
             [named_case(case) for case in cases if case.revision_id not in known],
         ),
         *_naming(
-            _("Not every review accepts these cases, and no reason says why they are used: %(names)s."),
-            [named_case(case) for case in unreasoned if not is_accepted(verdicts.get(case.revision_id))],
+            _("These cases are not accepted in their bank, and no reason says why they are used: %(names)s."),
+            [named_case(case) for case in unreasoned if case.revision_id in known - accepted],
         ),
         *_naming(
             _("A model wrote the questions of these cases, and reviews do not accept them any more: %(names)s."),

@@ -27,7 +27,7 @@ from readerstudy.design.kernels.analysis_plan import proposed_analysis, read_ana
 from readerstudy.design.kernels.documents import Rules, read_rules, text_sha256
 from readerstudy.design.kernels.drawing import drawn_document, read_request
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet
-from readerstudy.design.questions import Name, is_accepted, mates_of_patient, verdicts_on
+from readerstudy.design.questions import Name, accepted_among, contested_among, mates_of_patient
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Arm, ReaderStudy, StudyCase
 from readerstudy.study.permissions import StudyRefused
@@ -223,14 +223,14 @@ def plan_of_list(
 ) -> Plan:
     """A plan for these questions. Raises StudyRefused, naming what is wrong.
 
-    A question that nobody has reviewed is used because it is listed, and the reason says so. One whose reviews do not
-    all accept it needs ``accept_reason``. Where a patient has several of the questions, the rules allow it: whoever
+    A question that no round judged is used because it is listed, and the reason says so. One that was judged and not
+    accepted needs ``accept_reason``. Where a patient has several of the questions, the rules allow it: whoever
     lists cases has chosen them.
     """
     found = resolve(bank, [*names, *practice])
-    verdicts = verdicts_on(bank)
-    accepted = {one for one in found if is_accepted(verdicts.get(found[one]))}
-    contested = [str(one) for one in found if one not in accepted and verdicts.get(found[one])]
+    accepted = accepted_among(found.values())
+    against = contested_among(found.values())
+    contested = [str(name) for name, pk in found.items() if pk in against]
     if contested and not accept_reason.strip():
         raise StudyRefused(
             "not_accepted",
@@ -240,7 +240,7 @@ def plan_of_list(
     reason = accept_reason.strip() or _("listed in %(file)s; not reviewed") % {"file": source}
 
     def planned(one: Name) -> PlannedCase:
-        return PlannedCase(one, accepted_because="" if one in accepted else reason)
+        return PlannedCase(one, accepted_because="" if found[one] in accepted else reason)
 
     several = mates_of_patient(bank, [found[one] for one in names])
     return Plan(

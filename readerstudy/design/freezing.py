@@ -12,9 +12,11 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.case.kernels import display
 from annotation.models import AnswerKey, QuestionBank, User
 from annotation.models.fields import public_id
 from annotation.questionbank.bulk import insert_rows
+from annotation.site.sorted_tables import analyze
 from readerstudy.design.checking import FROZEN, READ, check_indications_read, problems_of
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.creating import plan_of
@@ -108,6 +110,7 @@ def keep_shown(study: ReaderStudy) -> list[StudyCase]:
         case.shown_sha256 = hash_of(case, shown[case.pk])
     StudyCase.objects.bulk_update(cases, ["information", "shown_sha256"], batch_size=500)
     ShownImage.objects.bulk_create((one for case in cases for one in shown[case.pk].images), batch_size=500)
+    analyze(len(cases), ShownImage)
     return cases
 
 
@@ -145,6 +148,7 @@ def _store_orders(study: ReaderStudy, cases: Sequence[StudyCase], rule: str) -> 
             for position, case in enumerate(chosen, 1)
         ]
         insert_rows(PresentedCase, _PRESENTED, places)
+        analyze(len(places), PresentedCase)
 
 
 def _options(study: ReaderStudy, rules: Rules, case_set: CaseSet, order: int, case: StudyCase) -> str:
@@ -182,6 +186,7 @@ def protocol_of(study: ReaderStudy, cases: Sequence[StudyCase]) -> dict[str, Any
         "n_readers": study.n_readers,
         "n_orders": study.n_orders,
         "rules": read_rules(study.rules).as_json(),
+        "display_check": display.PROTOCOL,
         "analysis": read_analysis(study.analysis).as_json(),
         "instructions": study.instructions,
         "consent": study.consent,

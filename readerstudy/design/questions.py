@@ -6,17 +6,17 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
-from annotation.enums import AssignmentState, Difficulty, QuestionState, Task, Verdict
+from annotation.enums import Difficulty, QuestionState, Task
 from annotation.generation.question_origins import generated_in, holds_generated
 from annotation.ingest.completeness import has_lost_images
-from annotation.models import Question, QuestionBank, Review, Revision, Settlement
+from annotation.models import Question, QuestionBank, Revision
 from annotation.models.question import RevisionQuerySet
+from annotation.questionbank.kernels.entries import read_cell
 from annotation.questionbank.priors import Patients, patients_of, questions_with_keys
-from annotation.review.kernels.form import is_accepting
 from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.drawing import Candidate, Cell
 from readerstudy.models import ReaderStudy, StudyCase
@@ -82,10 +82,13 @@ def find_cases(study: ReaderStudy, names: Collection[Name]) -> dict[Name, StudyC
 
 
 def questions_named(bank: QuestionBank, names: Collection[Name]) -> dict[Name, int]:
-    """The id of each question of the bank that is named, by key or by number."""
+    """The id of each question of the bank that is named, by key, also as a CSV of ours marks it, or by number."""
     keys = {name for name in names if isinstance(name, str)}
     found: dict[Name, int] = {}
     found.update(questions_with_keys(bank.pk, keys).items())
+    marked = {name: key for name in keys - found.keys() if (key := read_cell(name)) != name}
+    plain = questions_with_keys(bank.pk, marked.values())
+    found |= {name: plain[key] for name, key in marked.items() if key in plain}
     number_of = {name: number for name in names if name not in found and (number := _number(name)) is not None}
     ids = _by_number(bank, set(number_of.values()))
     return {**found, **{name: ids[number] for name, number in number_of.items() if number in ids}}
@@ -113,53 +116,31 @@ def _by_number(bank: QuestionBank, numbers: Collection[int]) -> Mapping[int, int
 
 
 # --- which may be used ----------------------------------------------------------------------------
-NOT_ACCEPTED = "accept, with a wrong key"
+CONTESTED = (QuestionState.DISPUTED, QuestionState.NEEDS_REVISION, QuestionState.REJECTED)
 
 
-def verdicts_on(bank: QuestionBank) -> dict[int, set[str]]:
-    """The verdicts of all reviews that count on each revision of the bank: the newest of each reviewer and round.
-
-    Reviews of assignments that were withdrawn do not count. An older review that says accept beside a wrong key, or
-    beside no valid option, counts as NOT_ACCEPTED. Where a round settled a revision, that decides, as for the state of
-    the question: an adjudicator may accept what reviewers did not.
-    """
-    later = Review.objects.filter(assignment=OuterRef("assignment"), version__gt=OuterRef("version"))
-    rows = (
-        Review.objects.filter(~Exists(later), assignment__revision__bank=bank)
-        .exclude(assignment__state=AssignmentState.WITHDRAWN)
-        .order_by()
-        .values_list("assignment__revision", "verdict", "flags")
-    )
-    found: dict[int, set[str]] = defaultdict(set)
-    for revision_id, verdict, flags in rows:
-        contradicts = verdict == Verdict.ACCEPT and not is_accepting(verdict, flags)
-        found[revision_id].add(NOT_ACCEPTED if contradicts else verdict)
-    if not found:
-        return {}
-    settled = Settlement.objects.filter(revision__bank=bank).exclude(decision="").order_by("decided_at", "pk")
-    for revision_id, outcome in settled.values_list("revision", "outcome"):
-        found[revision_id] = {Verdict.ACCEPT if outcome == QuestionState.ACCEPTED else outcome}
-    return dict(found)
+def accepted_among(revision_ids: Collection[int]) -> set[int]:
+    """Of these wordings, those that are accepted; the others need a reason."""
+    return _among(revision_ids, Revision.objects.accepted())
 
 
-def is_accepted(verdicts: Collection[str] | None) -> bool:
-    """At least one review, and every one of them says accept."""
-    return bool(verdicts) and set(verdicts or ()) == {Verdict.ACCEPT}
+def contested_among(revision_ids: Collection[int]) -> set[int]:
+    """Of these wordings, those that were judged and not accepted."""
+    return _among(revision_ids, Revision.objects.current().filter(question__state__in=CONTESTED))
 
 
-def accepted_in(bank: QuestionBank) -> list[int]:
-    """The revisions of the bank that every review accepts, at least one; whether they are current is not asked."""
-    return [pk for pk, verdicts in verdicts_on(bank).items() if is_accepted(verdicts)]
+def _among(revision_ids: Collection[int], rows: RevisionQuerySet) -> set[int]:
+    parts = in_parts(sorted(revision_ids), CHUNK)
+    return {pk for part in parts for pk in rows.filter(pk__in=part).values_list("pk", flat=True)}
 
 
 def awaiting_review(bank: QuestionBank) -> dict[int, Cell]:
-    """Current wordings of generated questions that reviews do not accept: no study takes them, whatever the reason."""
+    """Current wordings of generated questions that are not accepted: no study takes them, whatever the reason."""
     if not holds_generated(bank):
         return {}
-    rows = Revision.objects.in_bank(bank).current().filter(question__in=generated_in(bank))
-    cells = {pk: (task, difficulty) for pk, task, difficulty in rows.order_by().values_list("pk", "task", "difficulty")}
-    verdicts = verdicts_on(bank)
-    return {pk: cell for pk, cell in cells.items() if not is_accepted(verdicts.get(pk))}
+    accepted = Revision.objects.in_bank(bank).accepted().order_by().values("pk")
+    rows = Revision.objects.in_bank(bank).current().filter(question__in=generated_in(bank)).exclude(pk__in=accepted)
+    return {pk: (task, difficulty) for pk, task, difficulty in rows.order_by().values_list("pk", "task", "difficulty")}
 
 
 def candidates_of(bank: QuestionBank) -> list[Candidate]:
@@ -179,11 +160,11 @@ def n_with_lost_images(bank: QuestionBank) -> int:
     return Revision.objects.in_bank(bank).current().filter(has_lost_images(bank)).count()
 
 
-def candidates_among(bank: QuestionBank, rows: RevisionQuerySet, ids: Sequence[int]) -> list[Candidate]:
-    """Those of the rows that have one of these ids, by number: the cost is that of the ids and of the bank's priors."""
+def candidates_among(bank: QuestionBank, ids: Sequence[int]) -> list[Candidate]:
+    """The wordings with these ids: the cost is that of the ids and of the bank's priors."""
     patients = patients_of(bank.pk)
-    found = [one for part in in_parts(ids) for one in _candidates(rows.filter(pk__in=part).order_by(), patients)]
-    return sorted(found, key=lambda one: one.number)
+    parts = (Revision.objects.filter(pk__in=part).order_by() for part in in_parts(ids))
+    return [one for rows in parts for one in _candidates(rows, patients)]
 
 
 def _candidates(rows: RevisionQuerySet, patients: Patients) -> list[Candidate]:
@@ -198,8 +179,8 @@ def _candidates(rows: RevisionQuerySet, patients: Patients) -> list[Candidate]:
 
 
 def pool_of(bank: QuestionBank) -> list[Candidate]:
-    """The questions that every review accepts, at least one, in their current wording."""
-    return candidates_among(bank, drawable(bank), accepted_in(bank))
+    """The accepted questions, by number."""
+    return _candidates(drawable(bank).accepted().order_by("question__number"), patients_of(bank.pk))
 
 
 def mates_of_patient(bank: QuestionBank, revision_ids: Collection[int]) -> dict[str, list[int]]:

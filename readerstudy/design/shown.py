@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
@@ -79,12 +80,16 @@ def shown_as_frozen(cases: Iterable[StudyCase]) -> dict[int, Shown]:
     return {case.pk: Shown(images[case.pk], case.information) for case in cases}
 
 
+def priors_shown(study: ReaderStudy) -> QuerySet[ShownImage]:
+    """Images of prior exams, as they were frozen with the cases of the study."""
+    return ShownImage.objects.filter(case__study=study, frozen__has_key=PRIOR).order_by("pk")
+
+
 def patients_shown(study: ReaderStudy) -> Patients:
     """Who is one patient, by the priors that were frozen with the study: what a bank names later changes nothing."""
-    priors = ShownImage.objects.filter(case__study=study, frozen__has_key=PRIOR).order_by("pk")
     pseudonyms = ("patient_pseudonym", "pseudonym")
     exams = ("case__revision__question__exam", "image__exam")
-    return patients_by(priors.values_list(*(f"{exam}__{name}" for exam in exams for name in pseudonyms)))
+    return patients_by(priors_shown(study).values_list(*(f"{exam}__{name}" for exam in exams for name in pseudonyms)))
 
 
 def hash_of(case: StudyCase, shown: Shown) -> str:

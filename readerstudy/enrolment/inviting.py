@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import LinkState, Role
-from annotation.models import Invitation, Membership, Question, ReviewRound, SampledQuestion, User
+from annotation.models import Invitation, Membership, ReviewRound, SampledQuestion, User
 from annotation.people.invitation_file import ROLES, Check, CheckedRow, InvitedRow, effects_of
 from annotation.people.invitations import Grant, IssuedInvitation, store_link
 from annotation.people.links import last_day, new_token, open_links, revoke_links, token_sha256
@@ -68,7 +68,7 @@ def readers_with_keys_at_hand(study: ReaderStudy) -> list[User]:
     """Who reads in the study and could look up its answers: they got both before either was refused."""
     there = Enrolment.objects.filter(study=study, reader__isnull=False, withdrawn_at=None, replaced_at=None)
     roles = Membership.objects.filter(round=None, role__in=(Role.COORDINATOR, Role.ADMINISTRATOR))
-    can_look = Q(pk__in=roles.values("user")) | Q(pk__in=_roles_with_its_keys(study).values("user"))
+    can_look = Q(pk__in=roles.values("user")) | _looks_up_questions(study)
     return list(User.objects.filter(can_look, pk__in=there.values("reader")))
 
 
@@ -76,14 +76,21 @@ def has_keys_at_hand(person: User, study: ReaderStudy) -> bool:
     """Whether this reader is one of them: no case opens for them until one of the two is given up."""
     if is_coordinator(person) or is_administrator(person):
         return True
-    return _roles_with_its_keys(study).filter(user=person).exists()
+    return User.objects.filter(_looks_up_questions(study), pk=person.pk).exists()
 
 
-def _roles_with_its_keys(study: ReaderStudy) -> QuerySet[StudyRole]:
-    """Of its coordinators, and of those of other studies that hold one of its questions."""
+def _looks_up_questions(study: ReaderStudy) -> Q:
+    """Of people: who coordinates it, or another study or a round that holds one of its questions."""
+    others = ReaderStudy.objects.filter(cases__revision__question__in=study.cases.values("revision__question"))
+    roles = StudyRole.objects.filter(Q(study=study) | Q(study__in=others.values("pk")))
+    return Q(pk__in=roles.values("user")) | Q(pk__in=_coordinators_of_rounds(study).values("user"))
+
+
+def _coordinators_of_rounds(study: ReaderStudy) -> QuerySet[Membership]:
     questions = study.cases.values("revision__question")
-    others = ReaderStudy.objects.filter(cases__revision__question__in=questions)
-    return StudyRole.objects.filter(Q(study=study) | Q(study__in=others.values("pk")))
+    return Membership.objects.filter(
+        role=Role.COORDINATOR, round__plan__questions__revision__question__in=questions
+    ).order_by()
 
 
 @transaction.atomic
@@ -134,11 +141,7 @@ def _by_role(person: User, study: ReaderStudy) -> list[str]:
         reasons.append(
             _("%(name)s submits predictions of models for the questions of this study.") % {"name": person.name}
         )
-    questions = Question.objects.filter(revisions__in=study.cases.values("revision"))
-    oversees = Membership.objects.filter(
-        user=person, role=Role.COORDINATOR, round__plan__questions__revision__question__in=questions
-    )
-    if oversees.exists():
+    if _coordinators_of_rounds(study).filter(user=person).exists():
         reasons.append(_("%(name)s coordinates a review round of questions of this study.") % {"name": person.name})
     return reasons
 

@@ -1,9 +1,11 @@
-"""Becoming a reader: a link is used once, and gives the lowest free order of its set of cases."""
+"""Becoming a reader: a link is used once, and gives a free order of its set of cases, drawn."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import transaction
@@ -14,10 +16,13 @@ from annotation.hashes import keyed_digest
 from annotation.models import Invitation, User
 from annotation.people.invitations import InvitationKind
 from annotation.people.links import check_is_for
+from readerstudy.design.kernels.ordering import group_size
 from readerstudy.enrolment.inviting import check_takes_readers, free_orders, noted_reasons
 from readerstudy.enrolment.participation import invitation_mail
-from readerstudy.models import DECLINED, CaseSet, Enrolment, ReaderStudy, StudyInvitation
+from readerstudy.models import DECLINED, CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation
 from readerstudy.study.permissions import StudyRefused, lock_study
+
+Thing = TypeVar("Thing")
 
 
 @transaction.atomic
@@ -30,7 +35,7 @@ def enrol_reader(
     at: datetime,
     invitation: StudyInvitation | None = None,
 ) -> Enrolment:
-    """Give a reader the lowest free order of a set. Somebody who declined before comes back to the start.
+    """Give a reader a free order of a set, and a pseudonym. Somebody who declined before comes back to the start.
 
     Raises StudyRefused for a study that takes nobody, for somebody who must not read, who is in it already, and when
     no order is left.
@@ -38,9 +43,10 @@ def enrol_reader(
     lock_study(study)
     check_takes_readers(study)
     check_may_join(reader, study, case_set)
-    order = free_orders(case_set).select_for_update().first()
-    if order is None:
+    free = list(free_orders(case_set).select_for_update())
+    if not free:
         raise StudyRefused("full", _("All reader places of this study are taken. Tell the person who invited you."))
+    order = _drawn("order", study, reader, _of_first_group(study, free))
     enrolment = _returning(study, reader) or Enrolment(study=study, reader=reader, pseudonym=_pseudonym(study, reader))
     enrolment.case_set = case_set
     enrolment.invitation = invitation
@@ -102,13 +108,28 @@ def _returning(study: ReaderStudy, reader: User) -> Enrolment | None:
 
 
 def _pseudonym(study: ReaderStudy, reader: User) -> str:
-    """One of R1 to R3 where three are planned, drawn by the key of the site, so that it does not tell who joined first;
-    of as many again once these are taken. None that an imported reader has, in whatever letters it is written.
+    """One of R1 to R3 where three are planned, drawn; of as many again once these are taken. None that an imported
+    reader has, in whatever letters it is written.
     """
     taken = {as_spoken(name) for name in study.enrolments.values_list("pseudonym", flat=True)}
     most, free = 0, list[str]()
     while not free:
         most += max(1, study.n_readers)
         free = [f"R{number}" for number in range(1, most + 1) if f"r{number}" not in taken]
-    drawn = keyed_digest(settings.PSEUDONYM_KEY.encode(), "place", f"{study.pk} {reader.pk}")
+    return _drawn("place", study, reader, free)
+
+
+def _of_first_group(study: ReaderStudy, free: Sequence[PresentationOrder]) -> list[PresentationOrder]:
+    """As many orders as readers are planned make a group, which is balanced: no other begins before all have a reader.
+
+    Whoever has answers and protocol knows which reader had which order, by its cases: so it must not follow joining.
+    """
+    size = group_size(study.n_readers, study.sets.count())
+    group = (free[0].number - 1) // size
+    return [one for one in free if (one.number - 1) // size == group]
+
+
+def _drawn(what: str, study: ReaderStudy, reader: User, free: Sequence[Thing]) -> Thing:
+    """By the key of the site, so that it does not tell who joined first."""
+    drawn = keyed_digest(settings.PSEUDONYM_KEY.encode(), what, f"{study.pk} {reader.pk}")
     return free[int.from_bytes(drawn[:8]) % len(free)]

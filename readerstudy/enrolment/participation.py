@@ -2,14 +2,14 @@
 readers; and what becomes of it when an account is removed from the site.
 
 Leaving is a state: what was answered stays stored and is counted as the analysis plan says. Who does not go on can be
-replaced: somebody else is invited and takes the lowest free order, that of a reader who read nothing among them.
+replaced: somebody else is invited and takes a free order, that of a reader who read nothing among them.
 An e-mail that cannot be sent loses nothing: what it says is on a page as well.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,9 +18,11 @@ from django.db import transaction
 from django.db.models import Case, F, QuerySet, Value, When
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record, record_once
+from annotation.case.kernels.display import NOT_READ, Pattern, checked_screen, conditions_of, next_pattern, tried
 from annotation.models import Invitation, User
 from annotation.people.invitations import InvitationMail, IssuedInvitation
 from annotation.people.mailing import send_email
@@ -29,7 +31,7 @@ from annotation.site.zones import time_text
 from annotation.statistics.kernels.estimate import Estimate
 from readerstudy.design.kernels.documents import Rules, read_rules
 from readerstudy.enrolment.inviting import invite_reader
-from readerstudy.enrolment.kernels.steps import Corner, ReaderFacts, Screen, corners_of, is_large_enough
+from readerstudy.enrolment.kernels.steps import ReaderFacts
 from readerstudy.enums import Block, SessionEnd, StudyState
 from readerstudy.models import (
     Enrolment,
@@ -42,9 +44,9 @@ from readerstudy.models import (
     Response,
     StudyRole,
 )
+from readerstudy.predictions.looks import accuracy_of, is_over, unblind
 from readerstudy.study.overview import deadline_text, study_deadline_text
 from readerstudy.study.permissions import StudyRefused, lock_reader, lock_study
-from readerstudy.unblinding.looks import accuracy_of, is_over, unblind
 
 # --- consent: to exactly the text that was on the page --------------------------------------------
 # In one wording and one language, since readers agree to it and its hash is kept.
@@ -129,9 +131,6 @@ def consent_copy(enrolment: Enrolment) -> str:
 
 
 # --- between the consent and the first case, and after the last one -------------------------------
-TRIES = 2  # of the display check, before a reader may go on without a patch
-
-
 def rules_of(study: ReaderStudy) -> Rules:
     return read_rules(study.rules)
 
@@ -159,72 +158,48 @@ def instruct(enrolment: Enrolment, *, at: datetime) -> None:
         record("reader.instructed", actor=enrolment.reader, at=at, subject=enrolment)
 
 
-def corners_now(enrolment: Enrolment) -> tuple[Corner, Corner]:
-    """Where the two patches are on the page of this reader now."""
-    return corners_of(enrolment.public_id, int(enrolment.display.get("n_failed", 0)))
+def pattern_now(enrolment: Enrolment) -> Pattern:
+    """What the pattern on the page of this reader holds now."""
+    return next_pattern(settings.PSEUDONYM_KEY.encode(), enrolment.public_id, enrolment.display)
 
 
-def may_go_on_unseen(enrolment: Enrolment) -> bool:
-    """Whether a reader who does not find the patches is offered to go on all the same, which is flagged."""
-    return int(enrolment.display.get("n_failed", 0)) >= TRIES
+def display_of(enrolment: Enrolment) -> dict[str, Any]:
+    """The last check; an earlier one did not ask for the kind of display, which the reader had told before."""
+    return {**{name: told for name, told in enrolment.facts.items() if name == "display"}, **enrolment.display}
 
 
+@transaction.atomic
 def check_display(
-    enrolment: Enrolment,
-    screen: Screen,
-    corners: Sequence[Corner],
-    conditions: Mapping[str, Any] | None = None,
-    *,
-    at: datetime,
-    goes_on: bool = False,
-) -> None:
-    """Store the screen, which of the two steps were found, and what else of the pattern and the room was said.
+    enrolment: Enrolment, told: Mapping[str, Any], *, attempt: int, at: datetime, goes_on: bool = False
+) -> str:
+    """Store what was read of the pattern of this attempt, and what was said and measured of screen, display and room.
 
-    Refused in a window that is too small, and where a step was not found: the try is counted and the patches move. The
-    check may be done anew on another screen: the newest one is stored, the others stay in the audit log. ``goes_on``:
-    after two tries a reader may go on without having found a patch; coordinators see that, and exports say it.
+    Returns the sentence that says what to do in a window that is too small, and where the letters were not read: the
+    try is stored and the next pattern has other ones. Empty: the reader may go on, as after two missed tries with
+    ``goes_on``; coordinators see that, and exports say it. The newest check counts, the others stay in the audit log;
+    a sitting that goes on has the conditions of both. What a page sends that shows an earlier pattern is not stored.
     """
-    least = rules_of(enrolment.study).least_window
-    if least is not None and not is_large_enough(screen, least):
-        sizes: dict[str, Any] = {
-            "width": screen.width,
-            "height": screen.height,
-            "least_width": least[0],
-            "least_height": least[1],
-        }
+    lock_reader(enrolment)
+    least, before = rules_of(enrolment.study).least_window, enrolment.display
+    if least is not None and (told["width"] < least[0] or told["height"] < least[1]):
         sentence = _(
             "Your window shows %(width)s × %(height)s pixels; this study needs at least %(least_width)s × "
             "%(least_height)s. Make the window larger or zoom out, then check again."
         )
-        raise StudyRefused("window_too_small", sentence % sizes, **sizes)
-    if not _store_check(enrolment, {**screen.as_json(), **(conditions or {})}, corners, at, goes_on=goes_on):
-        sentence = _(
-            "At least one answer is not right; the patches have moved. Look again in the light and from the distance "
-            "in which you read. Change nothing on a calibrated display: if a patch stays unseen, have it checked."
-        )
-        raise StudyRefused("steps_not_seen", sentence)
-
-
-@transaction.atomic
-def _store_check(
-    enrolment: Enrolment, measured: Mapping[str, Any], corners: Sequence[Corner], at: datetime, *, goes_on: bool
-) -> bool:
-    lock_reader(enrolment)
-    passes = goes_on and may_go_on_unseen(enrolment)
-    seen = tuple(corners) == corners_now(enrolment)
-    n_failed = int(enrolment.display.get("n_failed", 0)) + (not seen)
-    enrolment.display = {
-        **measured,
-        "dark_step": corners[0] == corners_now(enrolment)[0],
-        "light_step": corners[1] == corners_now(enrolment)[1],
-        "n_failed": n_failed,
-    }
-    if seen or passes:
+        return sentence % {**told, "least_width": least[0], "least_height": least[1]}
+    if attempt != before.get("n_attempts", 0):
+        return "" if checked_screen(told) == checked_screen(before) else _(NOT_READ)  # sent twice, or from elsewhere
+    found = tried(before, pattern_now(enrolment), told, on=timezone.localdate(at), goes_on=goes_on)
+    enrolment.display = found
+    if found["lets_in"]:
         enrolment.display_checked_at = at
+        for sitting in ReadingSession.objects.filter(enrolment=enrolment, ended_at__isnull=True):
+            sitting.device.setdefault("conditions", []).append(conditions_of(found))
+            sitting.save(update_fields=["device"])
     enrolment.save(update_fields=["display", "display_checked_at"])
-    act = "reader.display_checked" if seen else "reader.display_not_seen"
-    record(act, actor=enrolment.reader, at=at, subject=enrolment, facts=enrolment.display)
-    return seen or passes
+    act = "reader.display_checked" if found["passed"] else "reader.display_not_seen"
+    record(act, actor=enrolment.reader, at=at, subject=enrolment, facts=found)
+    return "" if found["lets_in"] else _(NOT_READ)
 
 
 @transaction.atomic

@@ -11,6 +11,7 @@ from django.db.models import Count, Max, Q
 from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
+from annotation.case.kernels.display import is_passed
 from annotation.case.kernels.durations import CLOCK_RULES, RULE, TimeFlag, is_counted
 from annotation.exports.source_names import source_ids_shown_to
 from annotation.models import AuditEvent, User
@@ -87,11 +88,8 @@ class ReaderProgress(Struct, frozen=True):
 
     @property
     def is_unseen(self) -> bool:
-        """The reader went on without having found both patches of the display check."""
-        display = self.enrolment.display
-        return self.enrolment.display_checked_at is not None and not (
-            display.get("dark_step", True) and display.get("light_step", True)
-        )
+        """The reader went on without having passed the display check."""
+        return self.enrolment.display_checked_at is not None and not is_passed(self.enrolment.display)
 
 
 def progress_of(study: ReaderStudy, at: datetime) -> list[ReaderProgress]:

@@ -8,9 +8,10 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.case.kernels.display import DisplayUsed
 from annotation.enums import Word
 from readerstudy.design.kernels.documents import CHANCES, Rules
-from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
+from readerstudy.enrolment.kernels.steps import Exposure, Training
 from readerstudy.enums import Information
 
 

@@ -15,13 +15,14 @@ from django.db.models.functions import Length
 from django.utils.translation import gettext as translate
 
 from annotation.audit.recording import record
+from annotation.case.kernels.display import CONDITIONS, DisplayUsed
 from annotation.enums import EventKind, Word, _
 from annotation.exports.source_names import SOURCE_ID, with_source_ids
 from annotation.exports.tables import Cell, Column, Format, Written, write_digested
 from annotation.hashes import keyed_pseudonym, shown_pseudonym
 from annotation.models import User
 from readerstudy.design.conflicts import note_study_keys
-from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
+from readerstudy.enrolment.kernels.steps import Exposure, Training
 from readerstudy.enums import SessionEnd
 from readerstudy.exports.columns import (
     ARM,
@@ -52,14 +53,14 @@ from readerstudy.models import (
     TimingEvent,
     Voiding,
 )
+from readerstudy.predictions.looks import GLASS_BROKEN, SHORTEST_REASON, is_over, may_see_results, unblind
 from readerstudy.study.permissions import StudyRefused
-from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, is_over, may_see_results, unblind
 
 ORDER_COLUMNS: tuple[Column, ...] = (
     *STUDY,
     ARM,
     Column("case_set", TEXT, "Name of the set of cases."),
-    Column("order", WHOLE, "Number of the order within its set; a reader takes the lowest that is free."),
+    Column("order", WHOLE, "Number of the order within its set, as in the protocol; which a reader takes is drawn."),
     Column("rule", TEXT, "Version of the rule that drew it."),
     Column("reader", TEXT, "Pseudonym of the reader who has it; empty: it is free."),
     BLOCK,
@@ -92,7 +93,7 @@ READER_COLUMNS: tuple[Column, ...] = (
     Column("display", TEXT, "Display that the reader reported to read on.", words(DisplayUsed)),
     Column("exposure", TEXT, "Whether the reader had seen questions or images before.", words(Exposure)),
     Column("exposure_text", TEXT, "What the reader wrote about that."),
-    Column("screen", TEXT, "What the display check measured and asked (pattern, display, room), as JSON."),
+    Column("screen", TEXT, "What the last display check asked, was told and measured, as JSON; passed: whether."),
     Column("enrolled_at", DAY, "Day on which the reader came in, or was imported."),
     Column(
         "consented_at",
@@ -100,7 +101,11 @@ READER_COLUMNS: tuple[Column, ...] = (
         "Day on which the reader agreed to take part; missing: not yet, or not asked: the study has no consent text.",
     ),
     Column("consent_version", WHOLE, "Which version of the text was agreed to; missing: as consented_at."),
-    Column("display_checked_at", DAY, "Day on which both grey steps were found."),
+    Column(
+        "display_checked_at",
+        DAY,
+        "Day of the display check that let the reader in; whether passed: screen.",
+    ),
     Column("practised_at", DAY, "Day on which the practice block was done."),
     Column("finished_at", DAY, "Day on which the last case of the main block had its answer."),
     Column("declared_at", DAY, "Day on which the reader declared that no other source was used."),
@@ -109,6 +114,9 @@ READER_COLUMNS: tuple[Column, ...] = (
 )
 _SAID = ("training", "years", "chest_fellowship", "films_per_week", "display", "exposure", "exposure_text")
 _TEXTS = frozenset(column.name for column in READER_COLUMNS if column.kind == TEXT)
+CONDITIONS_SAID = "Reading conditions by the display check, as JSON: {}.".format(
+    "; ".join(f"{name} ({label})" for name, label in CONDITIONS.items())
+)
 SESSION_COLUMNS: tuple[Column, ...] = (
     *STUDY,
     READER,
@@ -118,6 +126,7 @@ SESSION_COLUMNS: tuple[Column, ...] = (
     Column("ended_at", DAY, "Day on which it ended; missing: it goes on."),
     Column("end", TEXT, "How it ended.", words(SessionEnd)),
     Column("device", TEXT, "Window, screen, pixel ratio, bit depth and zoom as the page reported them, as JSON."),
+    Column("conditions", TEXT, f"{CONDITIONS_SAID} One entry for each check of the sitting, in time; empty: none."),
 )
 EVENT_COLUMNS: tuple[Column, ...] = (
     *STUDY,
@@ -216,12 +225,14 @@ def session_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
             session.ended_at,
             session.end,
             _device(session.device),
+            json.dumps(session.device["conditions"]) if session.device.get("conditions") else "",
         ]
 
 
 def _device(told: Mapping[str, Any]) -> str:
     """Numbers alone, without the name of the browser, which few readers share."""
-    numbers = ((name, value if isinstance(value, list) else [value]) for name, value in told.items())
+    rest = ((name, value) for name, value in told.items() if name != "conditions")
+    numbers = ((name, value if isinstance(value, list) else [value]) for name, value in rest)
     measured = {name: told[name] for name, all_of in numbers if all(isinstance(one, int | float) for one in all_of)}
     return json.dumps(measured, sort_keys=True) if measured else ""
 

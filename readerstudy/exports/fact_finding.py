@@ -9,19 +9,21 @@ from typing import Any
 
 from django.db.models import Count, Q
 
+from annotation.case.kernels.display import in_words
 from annotation.enums import ImportState, Word
 from annotation.models import Revision
 from readerstudy.analysis.kernels.result import ALL_TASKS, DECLARED, MODEL, READER, StoredAnalysis, plain
 from readerstudy.design.checking import statement_on
 from readerstudy.design.kernels.documents import read_rules
-from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
+from readerstudy.enrolment.kernels.steps import Exposure, Training
+from readerstudy.enrolment.participation import display_of
 from readerstudy.enrolment.progress import order_balance
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.exports.methods import CaseFacts, ModelFacts, ReaderFlow, ReportedReaders, StudyFacts, counted
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
+from readerstudy.predictions.looks import looks_before_closing
 from readerstudy.results.kernels.flow_figures import Box, Flow
 from readerstudy.results.kernels.stored import is_by_plan, kinds_of, post_hoc_models, runs_of
-from readerstudy.unblinding.looks import looks_before_closing
 
 NOT_REPORTED = "not reported"
 MOST_REASONS, LONGEST_REASON = 6, 60
@@ -108,35 +110,17 @@ def _flow(study: ReaderStudy, result: StoredAnalysis) -> ReaderFlow:
 
 
 def _readers(study: ReaderStudy, pseudonyms: Iterable[str]) -> ReportedReaders:
-    rows = Enrolment.objects.filter(study=study, pseudonym__in=list(pseudonyms)).order_by("pk")
-    reported: list[Mapping[str, Any]] = list(rows.values_list("facts", flat=True))
+    rows = Enrolment.objects.filter(study=study, pseudonym__in=list(pseudonyms)).order_by("pseudonym")
+    reported: list[Mapping[str, Any]] = [one.facts for one in rows]
     return ReportedReaders(
         training=_words(Training, reported, "training"),
         years=sorted(one["years"] for one in reported if one.get("years") is not None),
         films_per_week=sorted(one["films_per_week"] for one in reported if one.get("films_per_week") is not None),
         n_chest_fellowship=sum(bool(one.get("chest_fellowship")) for one in reported),
-        displays=_words(DisplayUsed, reported, "display"),
         exposure=_words(Exposure, reported, "exposure"),
         n_reported=sum(bool(one) for one in reported),
-        conditions=_conditions(rows.values_list("display", flat=True)),
+        conditions=in_words(display_of(one) for one in rows),
     )
-
-
-CONDITIONS = {
-    "luminance": "maximum luminance of the display, cd/m²",
-    "room_light": "room light, lux",
-    "n_displays": "displays in use",
-    "letters_dark": "letters read on black, of 14",
-    "letters_middle": "on grey",
-    "letters_light": "on white",
-}
-
-
-def _conditions(displays: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """What readers gave of their display and room with its check; what nobody gave is left out."""
-    told = list(displays)
-    found = {label: sorted(one[name] for one in told if name in one) for name, label in CONDITIONS.items()}
-    return {label: figures for label, figures in found.items() if figures}
 
 
 def _words(kind: type[Word], reported: Iterable[Mapping[str, Any]], name: str) -> dict[str, int]:
@@ -196,7 +180,7 @@ def _case_boxes(result: StoredAnalysis, facts: StudyFacts) -> list[Box]:
     if cases.n_bank is not None:
         boxes.append(Box(f"Question bank: {cases.n_bank:,}"))
     if cases.n_pool is not None:
-        pool = "all questions were candidates" if cases.pool_reason else "accepted by every review or an adjudicator"
+        pool = "all questions were candidates" if cases.pool_reason else "accepted in review"
         boxes.append(Box(f"Pool of the draw: {cases.n_pool:,} ({pool})"))
     how = "Drawn" if cases.n_pool is not None else "Listed"
     boxes.append(Box(f"{how} for the study: {asked['n_cases']}", _voided(result)))

@@ -8,7 +8,7 @@ forecast that was frozen with the protocol.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -46,7 +46,7 @@ class CaseFacts:
     bank: str
     n_bank: int | None  # questions of the bank when the study was frozen
     n_pool: int | None  # those from which a draw could take; None for a list of cases
-    pool_reason: str  # why every question was a candidate; empty: those that every review accepts
+    pool_reason: str  # why every question was a candidate; empty: the accepted ones
     n_quotas: int
     n_main: int
     n_practice: int
@@ -76,10 +76,9 @@ class ReportedReaders:
     years: Sequence[int]
     films_per_week: Sequence[int]
     n_chest_fellowship: int
-    displays: Mapping[str, int]
     exposure: Mapping[str, int]
     n_reported: int
-    conditions: Mapping[str, Sequence[int]] = field(default_factory=dict)  # of reading, in words, as readers gave them
+    conditions: str  # of reading, in sentences
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +161,12 @@ def methods_text(result: StoredAnalysis, facts: StudyFacts) -> str:
 
 def paragraphs_of(result: StoredAnalysis, facts: StudyFacts) -> dict[str, str]:
     """By their headings; empty where there is nothing to say."""
-    known = {"facts": facts, "result": result, **_of_study(result, facts), **_of_statistics(result)}
+    known = {
+        "facts": facts,
+        "result": result,
+        **_of_study(result, facts),
+        **_of_statistics(result),
+    }
     return dict(zip(HEADINGS, prose("readerstudy/report/methods.txt", **known), strict=True))
 
 

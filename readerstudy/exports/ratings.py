@@ -101,7 +101,7 @@ def ratings_columns(arrays: StudyArrays) -> tuple[Column, ...]:
 def ratings_csv(arrays: StudyArrays, settings: Settings) -> str:
     """Raters in the order of the analysis, the cases of each by number.
 
-    Text that a spreadsheet could take for a formula has one apostrophe in front, as in every CSV of this program;
+    Text that a program could take for something else has one apostrophe in front, as in every CSV of this program;
     whoever reads the file takes one leading apostrophe away.
     """
     file = io.BytesIO()

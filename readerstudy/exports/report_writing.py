@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +11,18 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from annotation import VERSION
 from annotation.audit.recording import record
 from annotation.exports.office import document_of, workbook_of
 from annotation.exports.report_files import (
     Content,
     Tell,
     WrittenFile,
+    begun_folder,
     codebook_content,
     csv_contents,
     lines_of_files,
@@ -32,11 +32,11 @@ from annotation.exports.report_files import (
     write_contents,
     zip_folder,
 )
-from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.style import rendered
 from annotation.models import User
+from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.tables.kernels.latex import tex, whole_document
 from annotation.tables.kernels.printing import Printed, printed
+from annotation.tables.kernels.style import rendered
 from annotation.tables.kernels.table import TEXT, Column, Table, TableCell
 from annotation.tables.prose import WIDTH
 from readerstudy.analysis.gathering import gather
@@ -244,8 +244,8 @@ RULES = """
 Numbers in CSV files have full precision; shares are from 0 to 1. A missing value has its reason beside it. The tables
 for LaTeX and DOCX are rounded: percent to one decimal, to two from n = 1,000 on, kappa and p to three.
 
-Text in a CSV cell that a spreadsheet could take for a formula has one apostrophe in front: take one leading apostrophe
-away.
+Text in a CSV cell that a spreadsheet could take for a formula, or a program for a number, a moment, a truth value or
+nothing, has one apostrophe in front: take one leading apostrophe away.
 
 The LaTeX tables need the packages booktabs and longtable; tables/all_tables.tex shows all of them. Where names hold
 letters outside Latin, compile with LuaLaTeX or XeLaTeX.
@@ -325,32 +325,36 @@ def fresh_inputs(analysis: Analysis) -> StudyArrays:
     return arrays.without_raters(arrays.came_late)
 
 
+def source_of(analysis: Analysis) -> ReportSource:
+    """Refused for a stale analysis."""
+    arrays, result = fresh_inputs(analysis), stored_result(analysis)
+    beside = {
+        one.public_id: stored_result(one) for one, _differs in sensitivity_beside(analysis) if not has_earlier_rule(one)
+    }
+    return ReportSource(analysis, result, arrays, read_settings(analysis.settings), facts_of(analysis, result), beside)
+
+
 def write_report(analysis: Analysis, folder: Path, tell: Tell | None = None) -> list[WrittenFile]:
     """Write every file into ``folder``; files of the same name are replaced. Refused for a stale analysis."""
-    arrays = fresh_inputs(analysis)
-    folder.mkdir(exist_ok=True)
     with translation.override("en"):  # tables and captions say the same wherever they are made
-        result = stored_result(analysis)
-        settings = read_settings(analysis.settings)
-        beside = {
-            one.public_id: stored_result(one)
-            for one, _differs in sensitivity_beside(analysis)
-            if not has_earlier_rule(one)
-        }
-        contents = contents_of(ReportSource(analysis, result, arrays, settings, facts_of(analysis, result), beside))
-        return write_contents(folder, contents, tell)
+        source = source_of(analysis)
+        folder.mkdir(exist_ok=True)
+        return write_contents(folder, contents_of(source), tell)
 
 
 def make_report(analysis: Analysis, *, actor: User | None, at: datetime, tell: Tell | None = None) -> AnalysisReport:
     """Write, pack and store; nobody has seen a result by that. Made twice, the same bytes are stored once.
 
-    Refused for a stale analysis.
+    Begun again after its worker was stopped, it goes on with what is not drawn yet. Refused for a stale analysis.
     """
-    with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT, prefix="report-") as place:
-        folder, draft = Path(place) / "report", Path(place) / "report.zip"
-        written = write_report(analysis, folder, tell)
-        zip_folder(folder, draft, f"{analysis.study.slug}-report")
-        return _store(analysis, draft, written, actor=actor, at=at)
+    with translation.override("en"):
+        source = source_of(analysis)
+        follows_from = (VERSION, analysis.public_id, analysis.result_sha256, *source.beside, repr(source.facts))
+        with begun_folder("report", *follows_from) as place:
+            folder, draft = place / "report", place / "report.zip"
+            written = write_contents(folder, contents_of(source), tell, goes_on=True)
+            zip_folder(folder, draft, f"{analysis.study.slug}-report")
+            return _store(analysis, draft, written, actor=actor, at=at)
 
 
 @transaction.atomic

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.forms.boundfield import BoundField
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -15,8 +16,8 @@ from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.forms import PlainForm, choices_of, seed_field
 from annotation.forms.model_endpoints import AskingForm
 from annotation.imaging.kernels.picture_policies import QUARTER
+from annotation.model_calls.versions import prompts_for
 from annotation.models import PromptVersion, QuestionBank, User
-from annotation.prompts.versions import prompts_for
 from annotation.templatetags.pages import file_size
 from readerstudy.enums import FILE_FORMS, PredictionForm
 from readerstudy.forms.drafts import SentFile
@@ -197,9 +198,9 @@ def target_choices(targets: Iterable[Target]) -> list[tuple[str, list[tuple[str,
     return [group for group in grouped if group[1]]
 
 
-GROUPS = (
-    (_("The model"), ("endpoint", "endpoint_model", "name", "version")),
-    (_("What it is asked"), ("target", "prompt", "images", "picture_policy", "n_orders", "n_repeats")),
+NEEDED = ("endpoint", "endpoint_model", "name", "target", "prompt")
+GROUPS = (  # of settings that few change
+    (_("How it is asked"), ("version", "images", "picture_policy", "n_orders", "n_repeats")),
     (_("Limits and settings"), ("cap", "temperature", "max_tokens", "seed")),
 )
 
@@ -272,12 +273,20 @@ class ModelRunForm(AskingForm):
         super().__init__(*args, **kwargs)
         self._targets = {target_value(target): target for target in targets}
         self.offer("target", target_choices(targets))
-        self.fields["endpoint_model"].widget.attrs["list"] = "known-models"
+
+    @property
+    def needed(self) -> list[BoundField]:
+        return [self[name] for name in NEEDED]
 
     @property
     def groups(self) -> Iterator[tuple[str, list[BoundField]]]:
         for title, names in GROUPS:
             yield str(title), [self[name] for name in names]
+
+    @property
+    def shows_groups(self) -> bool:
+        """Whether something is wrong with one of those settings."""
+        return bool(set(self.errors) - {*NEEDED, NON_FIELD_ERRORS})
 
     def clean_name(self) -> str:
         return visible_name(self.cleaned_data["name"])

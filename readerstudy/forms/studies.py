@@ -10,7 +10,8 @@ from django import forms
 from django.utils.translation import gettext, override
 from django.utils.translation import gettext_lazy as _
 
-from annotation.forms import PlainForm, choices_of
+from annotation.case.kernels.display import DisplayUsed
+from annotation.forms import PlainForm
 from annotation.forms.account import EmailField
 from annotation.forms.people import WhomForm
 from annotation.models import QuestionBank
@@ -21,18 +22,14 @@ from readerstudy.design.kernels.documents import TASK_LOAD
 from readerstudy.enrolment.kernels.steps import (
     MOST_FILMS,
     MOST_YEARS,
-    Corner,
-    DisplayUsed,
     Exposure,
-    LinePairs,
     ReaderFacts,
-    Screen,
     Training,
 )
 from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, moment_in, words
 from readerstudy.models import CaseSet, ReaderStudy
+from readerstudy.predictions.looks import SHORTEST_REASON
 from readerstudy.results.looking import DAYS
-from readerstudy.unblinding.looks import SHORTEST_REASON
 
 WORDS = {1: _("1 day"), 7: _("7 days"), 30: _("30 days")}
 
@@ -317,65 +314,3 @@ class FactsForm(PlainForm):
         if not stored:
             return cls()
         return cls(initial={**stored, "chest_fellowship": "yes" if stored.get("chest_fellowship") else "no"})
-
-
-def _figure(least: int, most: int, label: Any = "", **more: Any) -> forms.IntegerField:
-    return forms.IntegerField(label=label, min_value=least, max_value=most, required=False, **more)
-
-
-class DateInput(forms.DateInput):
-    input_type = "date"
-
-
-CONDITIONS = (
-    *("colour_depth", "zoom_percent", "letters_dark", "letters_middle", "letters_light", "lines"),
-    *("luminance", "checked_on", "room_light", "n_displays"),
-)
-
-
-class DisplayForm(PlainForm):
-    """Where the two patches are, and what the page's script measured."""
-
-    dark = forms.ChoiceField(
-        label=_("Where is the grey patch on black?"), choices=words(Corner), widget=forms.RadioSelect
-    )
-    light = forms.ChoiceField(
-        label=_("Where is the grey patch on white?"), choices=words(Corner), widget=forms.RadioSelect
-    )
-    width = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
-    height = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
-    screen_width = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
-    screen_height = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
-    pixel_ratio = forms.FloatField(min_value=0.1, max_value=20, widget=forms.HiddenInput)
-    colour_depth = _figure(1, 64, widget=forms.HiddenInput())
-    zoom_percent = _figure(10, 1000, widget=forms.HiddenInput())
-    letters_dark = _figure(0, 14, _("Letters read on black, of 14"))
-    letters_middle = _figure(0, 14, _("Letters read on grey, of 14"))
-    letters_light = _figure(0, 14, _("Letters read on white, of 14"))
-    lines = forms.ChoiceField(
-        label=_("Line pairs of one and two pixels"), choices=choices_of(LinePairs), required=False
-    )
-    luminance = _figure(1, 5000, _("Maximum luminance, cd/m²"))
-    checked_on = forms.DateField(label=_("Last quality control of the display"), required=False, widget=DateInput())
-    room_light = _figure(0, 2000, _("Room light, lux"))
-    n_displays = _figure(1, 12, _("Displays in use"))
-
-    def conditions(self) -> dict[str, Any]:
-        """Of a valid form: what was said and measured of pattern, display and room; images are shown with 8 bits."""
-        said = {name: self.cleaned_data.get(name) for name in CONDITIONS}
-        return {
-            name: str(value) if name == "checked_on" else value
-            for name, value in said.items()
-            if value not in {None, ""}
-        } | {"bits_shown": 8}
-
-    def is_measured(self) -> bool:
-        """Whether the script of the page reported the window."""
-        return not {"width", "height", "screen_width", "screen_height", "pixel_ratio"} & set(self.errors)
-
-    def screen(self) -> Screen:
-        data = self.cleaned_data
-        return Screen(**{name: data[name] for name in Screen.__struct_fields__})
-
-    def corners(self) -> tuple[Corner, Corner]:
-        return Corner(self.cleaned_data["dark"]), Corner(self.cleaned_data["light"])

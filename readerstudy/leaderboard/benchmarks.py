@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.enums import Difficulty, ImageState, Task
+from annotation.enums import Difficulty, ImageState, JobQueue, Task
 from annotation.jobs.handlers import JobKind
 from annotation.jobs.queueing import enqueue
 from annotation.model_calls.kernels.extraction import RULE as EXTRACTION
@@ -56,7 +56,7 @@ class PackingParams(TypedDict):
     version: int
 
 
-PACK: JobKind[PackingParams] = JobKind("pack_benchmark")  # its handler: inputs.py
+PACK: JobKind[PackingParams] = JobKind("pack_benchmark", JobQueue.IMAGES)  # its handler: inputs.py
 
 
 class BenchmarkWanted(Struct, frozen=True):

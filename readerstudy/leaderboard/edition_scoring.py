@@ -21,9 +21,6 @@ from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import TASKS, Voided
 from readerstudy.analysis.kernels.result import READER
 from readerstudy.analysis.kernels.scoring import Settings, right_or_wrong
-from readerstudy.comparison.comparing_models import keyed_questions
-from readerstudy.comparison.kernels.bank_comparison import MISSING, BankArrays, Entrant
-from readerstudy.comparison.variants import options_of
 from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.enums import Block
 from readerstudy.leaderboard.access import LeaderboardRefused
@@ -49,7 +46,10 @@ from readerstudy.models import (
     StudyCase,
     Submission,
 )
-from readerstudy.unblinding.looks import OVER
+from readerstudy.predictions.looks import OVER
+from readerstudy.results.comparing_models import keyed_questions
+from readerstudy.results.kernels.bank_comparison import MISSING, BankArrays, Entrant
+from readerstudy.results.variants import options_of
 
 
 def score_edition(edition: Edition, version: BenchmarkVersion, *, actor: User | None, at: datetime) -> EditionResult:

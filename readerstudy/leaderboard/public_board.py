@@ -25,9 +25,9 @@ from msgspec import Struct
 from annotation.audit.recording import record
 from annotation.exports.bank_export import whole_folder
 from annotation.exports.tables import Format, write_table
-from annotation.figures.kernels.forms import FigureForm
-from annotation.figures.kernels.style import rendered
 from annotation.models import User
+from annotation.tables.kernels.forms import FigureForm
+from annotation.tables.kernels.style import rendered
 from readerstudy.leaderboard.editions import check_has_results, folder_here
 from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import TASK_MEAN

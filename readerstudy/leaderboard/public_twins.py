@@ -17,8 +17,8 @@ from annotation.audit.recording import record
 from annotation.enums import ImportState, QuestionState
 from annotation.ingest.completeness import has_lost_images, waits_for_images
 from annotation.models import AnswerKey, BankImport, Finding, QuestionBank, Revision, User
-from annotation.quality.checking import QualityRefused, public_banks_beside
-from annotation.quality.kernels.rules import PUBLIC_TWIN
+from annotation.questionbank.checking import QualityRefused, public_banks_beside
+from annotation.questionbank.kernels.rules import PUBLIC_TWIN
 from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, lock_draft, one_line
 from readerstudy.models import Benchmark
 

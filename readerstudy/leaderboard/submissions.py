@@ -21,7 +21,8 @@ from django.utils.translation import ngettext
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.jobs.handlers import JobKind, Progress, Result
+from annotation.enums import JobQueue
+from annotation.jobs.handlers import SOON, JobKind, Progress, Result
 from annotation.jobs.queueing import CheckedFiles, enqueue_once, jobs_about
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, User
@@ -58,7 +59,7 @@ class CheckParams(TypedDict):
     submission: str
 
 
-CHECK: JobKind[CheckParams] = JobKind("check_submission")
+CHECK: JobKind[CheckParams] = JobKind("check_submission", JobQueue.IMPORTS, SOON)
 FILES = CheckedFiles("submission_files", CHECK, CHECK)
 FILE = "predictions"  # the name of each in its folder
 MISSING, FAILED = "-", "?"  # in the place of a letter

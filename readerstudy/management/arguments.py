@@ -11,7 +11,7 @@ from annotation.site.slugs import the_one
 from readerstudy.design.kernels.documents import MAX_BYTES
 from readerstudy.leaderboard.benchmarks import fewer_editions, planned_cells
 from readerstudy.models import Benchmark, ModelRun, ReaderStudy
-from readerstudy.unblinding.looks import SHORTEST_REASON
+from readerstudy.predictions.looks import SHORTEST_REASON
 
 
 def add_before_closing(parser: CommandParser, what: str) -> None:

@@ -25,9 +25,10 @@ from annotation.imaging.kernels.picture_policies import BLANK, QUARTER
 from annotation.ingest.serving import policy_for
 from annotation.model_calls.attempts import Asking, CallPlan, check_purpose, permitted_and_priced, store_batch
 from annotation.model_calls.call_batches import sent_parts
-from annotation.models import CallBatch, EndpointProbe, ModelCall, Price, PromptVersion, SendingPermission, User
+from annotation.models import ModelCall, Price, PromptVersion, SendingPermission, User
 from annotation.questionbank.bulk import Row, insert_rows
 from annotation.site.permissions import acts_as, is_coordinator, within_reach
+from annotation.site.sorted_tables import analyze
 from readerstudy.model_runs.asked_questions import (
     AskedQuestion,
     RunningRefused,
@@ -41,8 +42,8 @@ from readerstudy.models import Enrolment, ModelEntry, ModelRun, ReaderStudy, Stu
 from readerstudy.predictions.entries import edit_model, enter_model, find_entry
 from readerstudy.predictions.importing import check_takes_predictions
 from readerstudy.predictions.listing import Target, targets_for
+from readerstudy.predictions.looks import OVER, may_see_results
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.unblinding.looks import OVER, may_see_results
 
 EXAM, PRIOR = "revision__question__exam", "revision__question__exam__prior"
 
@@ -276,6 +277,7 @@ def store_run(plan: RunPlan, *, actor: User | None, at: datetime) -> RunPlan:
     rows = [(batch.pk, number, *of_call) for number, of_call in enumerate(_calls(plan), start=1)]
     for start in range(0, len(rows), AT_ONCE):
         insert_rows(ModelCall, _COLUMNS, rows[start : start + AT_ONCE])
+    analyze(len(rows), ModelCall)
     facts = {"model": str(entry), "on": wanted.target.name, "endpoint": wanted.endpoint, "calls": plan.n_calls}
     record(PLANNED, actor=actor, at=at, subject=batch, facts=facts)
     return plan.stored(run)
@@ -360,13 +362,6 @@ def needs_of_runs(targets: Sequence[Target], at: datetime) -> list[Need]:
         Need(_("Permission to send"), ", ".join(allowed), sending),
         Need(_("Price"), ", ".join(priced), reverse("model-endpoints")),
     ]
-
-
-def models_known() -> list[str]:
-    """Names of models at endpoints of this site: those that were probed, priced or run."""
-    names = [one.name for one in endpoints()]
-    found = (rows.objects.filter(endpoint__in=names).order_by() for rows in (EndpointProbe, Price, CallBatch))
-    return sorted({name for rows in found for name in rows.values_list("model", flat=True).distinct()})
 
 
 def targets_to_run(person: User) -> list[Target]:

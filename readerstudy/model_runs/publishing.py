@@ -28,6 +28,7 @@ from msgspec.structs import asdict
 from annotation.audit.recording import record
 from annotation.call_enums import NO_ANSWER, OF_SERVER, BatchState, CallOutcome, SentImages
 from annotation.endpoints.kernels.completions import NOT_STORABLE, read_completion
+from annotation.enums import JobQueue
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.model_calls.attempts import read_answer
@@ -54,7 +55,7 @@ class PublishingParams(TypedDict):
     run: str
 
 
-KIND: JobKind[PublishingParams] = JobKind("publish_model_run")
+KIND: JobKind[PublishingParams] = JobKind("publish_model_run", JobQueue.MODELS)
 PLAIN = (SentImages.ALL, SentImages.FIRST, SentImages.NONE)
 WHOLE = (CallOutcome.ANSWERED, CallOutcome.FAILED, CallOutcome.TWO)  # an option may be taken from it
 CHUNK = 2_000  # attempts in memory

@@ -168,7 +168,7 @@ class SubmissionCall(models.Model):
 
 
 class FailureCounts(models.Model):
-    """Which results the counts of a bank were made from. Made anew by readerstudy.unblinding.failed_questions."""
+    """Which results the counts of a bank were made from. Made anew by readerstudy.predictions.failed_questions."""
 
     bank = models.OneToOneField("annotation.QuestionBank", on_delete=models.CASCADE, related_name="+")
     inputs_sha256 = models.CharField(max_length=64)

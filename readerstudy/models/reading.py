@@ -98,7 +98,7 @@ class PresentationOrder(models.Model):
     study = models.ForeignKey(ReaderStudy, on_delete=models.PROTECT, related_name="orders")
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="+")
     case_set = models.ForeignKey(CaseSet, on_delete=models.PROTECT, related_name="orders")
-    number = models.PositiveSmallIntegerField()  # within the set; a reader takes the lowest that is free
+    number = models.PositiveSmallIntegerField()  # within the set; which of a group a reader takes is drawn
     enrolment = models.ForeignKey(Enrolment, on_delete=models.PROTECT, null=True, blank=True, related_name="orders")
     rule = models.CharField(max_length=20)  # version of the rule that drew it
 

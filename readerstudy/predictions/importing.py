@@ -26,6 +26,7 @@ from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import User
 from annotation.questionbank.bulk import Row, insert_rows
 from annotation.questionbank.priors import keys_of_questions
+from annotation.site.sorted_tables import analyze
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import IMPORTED, check_is_no_benchmark, check_may_store, enter_model, lock_entry
@@ -258,6 +259,7 @@ def _store(result: PredictionsImported, records: KeptRecords, *, actor: User | N
     for start in range(0, len(answers), AT_ONCE):
         rows = [(run.pk, *kept_row(one, records)) for one in answers[start : start + AT_ONCE]]
         insert_rows(Prediction, ("run_id", *KEPT_COLUMNS), rows)
+    analyze(len(answers), Prediction)
     result.stored = run.n_matched
     facts = {
         "run": run.public_id,

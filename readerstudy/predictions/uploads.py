@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.audit.recording import record
-from annotation.jobs.handlers import JobKind, Progress, Result
+from annotation.enums import JobQueue
+from annotation.jobs.handlers import SOON, JobKind, Progress, Result
 from annotation.jobs.queueing import CheckedFiles, enqueue
 from annotation.models import Job, QuestionBank, Upload, User
 from readerstudy.enums import PredictionForm
@@ -38,8 +39,8 @@ class PredictionFileParams(TypedDict):
     duplicates: str
 
 
-CHECK: JobKind[PredictionFileParams] = JobKind("check_predictions")
-STORE: JobKind[PredictionFileParams] = JobKind("store_predictions")
+CHECK: JobKind[PredictionFileParams] = JobKind("check_predictions", JobQueue.IMPORTS, SOON)
+STORE: JobKind[PredictionFileParams] = JobKind("store_predictions", JobQueue.IMPORTS)
 FILES = CheckedFiles("prediction_files", CHECK, STORE)
 FILE = "predictions"  # the name of each in its folder
 MOST_LISTED = 10_000  # of each list in the report

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.models import User
+from annotation.site.sorted_tables import analyze
 from readerstudy.design.kernels.documents import DesignRefused, parse_voidings
 from readerstudy.design.questions import find_cases
 from readerstudy.design.voiding import CheckedVoidings, check_declared, declare_voidings
@@ -289,6 +290,7 @@ def _store(
         ],
         batch_size=_AT_ONCE,
     )
+    analyze(len(pairs), Reading, Response, Remark)
 
 
 def _remarks(answer: ResponseRow) -> Iterable[tuple[RemarkKind, str]]:

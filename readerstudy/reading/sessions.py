@@ -10,8 +10,10 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.audit.recording import record
+from annotation.case.kernels.display import conditions_of
 from annotation.models import User
 from readerstudy.enrolment.inviting import has_keys_at_hand
+from readerstudy.enrolment.participation import display_of
 from readerstudy.enums import Block, Refusal, SessionEnd
 from readerstudy.models import Enrolment, ReadingSession
 from readerstudy.reading.case_opening import close_run_out
@@ -64,7 +66,8 @@ def take_write_lease(
             _end(live, taken_over=at - live.seen_at <= LEASE, actor=actor, at=at)
         if has_keys_at_hand(actor, locked.study):
             raise not_taken(Refusal.KEYS_AT_HAND)
-        live = ReadingSession.objects.create(enrolment=locked, started_at=at, seen_at=at, device=device or {})
+        told = {**(device or {}), "conditions": [*filter(None, [conditions_of(display_of(locked))])]}
+        live = ReadingSession.objects.create(enrolment=locked, started_at=at, seen_at=at, device=told)
         record("reading.session_started", actor=actor, at=at, subject=live)
     close_run_out(locked, actor=actor, at=at)
     _skip_empty_practice(locked, at=at)

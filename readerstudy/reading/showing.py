@@ -15,7 +15,7 @@ from annotation.site.sorted_tables import KeptQuery
 from readerstudy.design.kernels.documents import MOST_READY, Rules
 from readerstudy.design.kernels.ordering import in_order
 from readerstudy.design.shown import Views, views_of
-from readerstudy.enums import Block, RemarkKind, StudyState
+from readerstudy.enums import Block, Refusal, RemarkKind, StudyState
 from readerstudy.models import Enrolment, PresentedCase, ReaderStudy, Response, ShownImage, StudyCase
 from readerstudy.reading.case_opening import still_asked
 from readerstudy.reading.kernels.visibility import CaseProgress, Part, seconds_left, visible_parts
@@ -30,6 +30,7 @@ from readerstudy.reading.prefetched import (
     position_of,
     reading_of,
     rules_of,
+    why_not,
 )
 
 # Images of the prefetched cases as they were frozen, and whether each may be seen now.
@@ -88,6 +89,7 @@ class ShownState(Struct, frozen=True, kw_only=True):
     paused: bool
     cases: list[ShownCase]
     last: ShownLast | None
+    ended: Refusal | None = None  # why nothing is taken any more
 
     @property
     def writer(self) -> bool:
@@ -114,6 +116,7 @@ def show_state(enrolment: Enrolment, *, token: str, at: datetime) -> ShownState:
         paused=enrolment.paused_at is not None,
         cases=_shown_cases(prefetched, rules, has_practice=position.has_practice, at=at),
         last=_shown_last(enrolment, rules) if session is not None and reads else None,
+        ended=why_not(enrolment, at),
     )
 
 

@@ -28,21 +28,21 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
-from annotation import figures as shared_figures
+from annotation import tables
 from annotation.audit.recording import record
-from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
 from annotation.people.links import token_sha256
 from annotation.people.revived import Opener
+from annotation.tables.kernels.forms import FigureForm, Width
 from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.storing import settings_of
 from readerstudy.design.kernels.documents import canonical, read_rules, sha256_of
 from readerstudy.models import Analysis, Enrolment, ReaderStudy, ResultsLink
+from readerstudy.predictions.looks import may_see_results
 from readerstudy.results import kernels
 from readerstudy.results.kernels.stored import in_the_form_of_now, with_names
 from readerstudy.study.permissions import StudyRefused
-from readerstudy.unblinding.looks import may_see_results
 
 KEPT = 4  # results that a process keeps decoded: up to some 30 MB each, of 41,007 questions
 
@@ -253,7 +253,7 @@ def drawing_version() -> str:
 
 def modules_that_draw() -> list[Path]:
     """The figures of a study, and the tables and words of results that they show, stand in one folder."""
-    packages = [Path(one.__path__[0]) for one in (shared_figures, kernels)]
+    packages = [Path(one.__path__[0]) for one in (tables, kernels)]
     return [module for package in packages for module in sorted(package.rglob("*.py"))]
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
+from django.core.cache import cache
 from django.db.models import Case, Count, QuerySet, When
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -15,10 +18,13 @@ from annotation.enums import ImageState, ImportState, Role
 from annotation.models import BankImport, User
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection, first_due
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, within_reach
+from annotation.site.sorted_tables import MOST_COUNTED
 from annotation.site.zones import time_text
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import Enrolment, ReaderStudy, Reading, ShownImage, StudyCase
+from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading, ShownImage, StudyCase
+from readerstudy.study.hidden_images import left_in_sight
 
+MOST_CASES = 500  # of a study that is counted anew each time
 TONES = {StudyState.OPEN: "good", StudyState.DRAFT: "warn"}  # of the tag that shows the state
 
 
@@ -50,30 +56,36 @@ def n_newer_wordings(study: ReaderStudy) -> int:
 
 
 def lines_of(studies: Iterable[ReaderStudy]) -> list[StudyLine]:
-    """The numbers of these studies; five queries, however many there are, and one more where some are frozen."""
+    """The numbers of these studies; six queries, however many there are, and one more where some are frozen.
+
+    Who has finished has answered all cases of the set; only of others the answers are counted, and of very many as of
+    a minute ago.
+    """
     rows = list(studies)
     ids = [study.pk for study in rows]
     if not ids:
         return []
     there = {"withdrawn_at__isnull": True, "replaced_at__isnull": True}
-    of_enrolment = {f"enrolment__{name}": value for name, value in there.items()}
-    cases = _counts(StudyCase.objects.filter(study__in=ids, block=Block.MAIN), "study")
-    practice = _counts(StudyCase.objects.filter(study__in=ids, block=Block.PRACTICE), "study")
-    readers = _counts(Enrolment.objects.filter(study__in=ids, **there), "study")
-    done = _counts(
-        Reading.objects.filter(
-            enrolment__study__in=ids, closed_at__isnull=False, case__block=Block.MAIN, **of_enrolment
-        ),
-        "enrolment__study",
-    )
-    total = _counts(Enrolment.objects.filter(study__in=ids, **there), "study", "case_set__cases")
+    sizes = _sizes(rows)
+    in_set = {pk: n for size in sizes.values() for pk, n in size.in_set.items()}
+    readers, done, total = Counter[int](), Counter[int](), Counter[int]()
+    going_on = defaultdict[int, list[int]](list)  # who has not finished, by study
+    enrolments = Enrolment.objects.filter(study__in=ids, **there).order_by()
+    for pk, study, case_set, finished_at in enrolments.values_list("pk", "study", "case_set", "finished_at"):
+        readers[study] += 1
+        total[study] += in_set.get(case_set, 0)
+        if finished_at is None:
+            going_on[study].append(pk)
+        else:
+            done[study] += in_set.get(case_set, 0)
+    done.update(_answered(going_on, total))
     frozen = [one.pk for one in rows if one.state == StudyState.FROZEN]
     accounts = _counts(Enrolment.objects.filter(study__in=frozen), "study", "reader") if frozen else {}
     return [
         StudyLine(
             one,
-            n_cases=cases.get(one.pk, 0),
-            n_practice=practice.get(one.pk, 0),
+            n_cases=sizes[one.pk].in_block.get(Block.MAIN, 0),
+            n_practice=sizes[one.pk].in_block.get(Block.PRACTICE, 0),
             n_readers=readers.get(one.pk, 0),
             n_done=done.get(one.pk, 0),
             n_total=total.get(one.pk, 0),
@@ -83,9 +95,49 @@ def lines_of(studies: Iterable[ReaderStudy]) -> list[StudyLine]:
     ]
 
 
-def _counts(
-    rows: QuerySet[StudyCase] | QuerySet[Enrolment] | QuerySet[Reading], by: str, what: str = "pk"
-) -> dict[int, int]:
+class _Size(Struct, frozen=True):
+    in_block: dict[str, int]
+    in_set: dict[int, int]
+
+
+def _sizes(studies: Sequence[ReaderStudy]) -> dict[int, _Size]:
+    """How many cases each study has; of a large frozen one, whose cases the database holds as they are, for good."""
+    kept = {one.pk: f"size:{one.pk}:{one.frozen_at.timestamp()}" for one in studies if one.frozen_at}
+    stored = cache.get_many(kept.values())
+    known = {pk: stored[name] for pk, name in kept.items() if name in stored}
+    left = [one.pk for one in studies if one.pk not in known]
+    if left:
+        found = {pk: _Size({}, {}) for pk in left}
+        cases = StudyCase.objects.filter(study__in=left).order_by().values_list("study", "block")
+        for pk, block, n in cases.annotate(n=Count("*")):
+            found[pk].in_block[block] = n
+        sets = CaseSet.cases.through.objects.filter(caseset__study__in=left).values_list("caseset__study", "caseset")
+        for pk, case_set, n in sets.annotate(n=Count("*")):
+            found[pk].in_set[case_set] = n
+        large = [pk for pk in kept.keys() & found.keys() if sum(found[pk].in_block.values()) > MOST_CASES]
+        cache.set_many({kept[pk]: found[pk] for pk in large}, None)
+        known |= found
+    return known
+
+
+def _answered(readers: Mapping[int, Sequence[int]], total: Mapping[int, int]) -> dict[int, int]:
+    """Cases of the main block that these readers, by study, have answered."""
+    kept = {pk: f"answered:{pk}" for pk in readers if total[pk] > MOST_COUNTED}
+    known = {pk: n for pk, name in kept.items() if (n := cache.get(name)) is not None}
+    left = {pk: listed for pk, listed in readers.items() if pk not in known}
+    rows = Reading.objects.filter(enrolment__in=[one for listed in left.values() for one in listed])
+    # All by an index that holds neither block nor close; what does not count is little, and is found by others.
+    found = Counter(_counts(rows, "enrolment"))
+    found.subtract(_counts(rows.filter(case__block=Block.PRACTICE), "enrolment"))
+    found.subtract(_counts(rows.filter(case__block=Block.MAIN, closed_at=None), "enrolment"))
+    for pk, listed in left.items():
+        known[pk] = sum(found[one] for one in listed)
+        if pk in kept:
+            cache.set(kept[pk], known[pk], 60)
+    return known
+
+
+def _counts(rows: QuerySet[Any], by: str, what: str = "*") -> dict[int, int]:
     found = rows.order_by().values_list(by).annotate(n=Count(what))
     return dict(found)
 
@@ -98,7 +150,8 @@ def studies_under_way(person: User, at: datetime) -> WorkSection | None:
     lines = lines_of(rows.order_by("rank", "-created_at")[:SHOWN])
     if not lines:
         return None
-    hidden = n_out_of_sight([line.study for line in lines])
+    studies = [line.study for line in lines]
+    hidden, left = n_out_of_sight(studies), left_in_sight(studies)
     items = [
         WorkItem(
             name=line.study.name,
@@ -106,7 +159,7 @@ def studies_under_way(person: User, at: datetime) -> WorkSection | None:
             n_done=line.n_done,
             n_total=line.n_total,
             words="" if line.n_total else _("no reader yet"),
-            **_tag(line.study, hidden.get(line.study.pk, 0)),
+            **_tag(line.study, hidden.get(line.study.pk, 0), len(left.get(line.study.pk, ()))),
         )
         for line in lines
     ]
@@ -115,12 +168,15 @@ def studies_under_way(person: User, at: datetime) -> WorkSection | None:
     return WorkSection(_("Reader studies"), items, step, url=reverse("studies"))
 
 
-def _tag(study: ReaderStudy, n_hidden: int) -> dict[str, str]:
-    """Its state; of an open study first what its readers miss."""
-    if not n_hidden:
+def _tag(study: ReaderStudy, n_hidden: int, n_left: int) -> dict[str, str]:
+    """Its state; of an open study first what somebody looks at now, then what its readers miss."""
+    if not n_hidden and not n_left:
         return {"state": study.get_state_display(), "tone": TONES.get(StudyState(study.state), "")}
-    sentence = ngettext("%(n)s image in quarantine", "%(n)s images in quarantine", n_hidden)
-    return {"state": sentence % {"n": n_hidden}, "tone": "bad"}
+    if n_left:
+        sentence = ngettext("%(n)s reported image in sight", "%(n)s reported images in sight", n_left)
+    else:
+        sentence = ngettext("%(n)s image in quarantine", "%(n)s images in quarantine", n_hidden)
+    return {"state": sentence % {"n": n_left or n_hidden}, "tone": "bad"}
 
 
 def n_out_of_sight(studies: Sequence[ReaderStudy]) -> Mapping[int, int]:

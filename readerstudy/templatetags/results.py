@@ -18,10 +18,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 
 from annotation.enums import Difficulty, Task
-from annotation.figures.kernels.forms import FigureForm, short
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.estimate import Value
 from annotation.tables.kernels import printing
+from annotation.tables.kernels.forms import FigureForm, short
 from annotation.tables.kernels.table import Column, Kind, Name, Table, TableCell
 from annotation.templatetags.estimates import of_all, percent
 from readerstudy.analysis.kernels.labels import headings

@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.forms.display import check_in_words
 from annotation.models import User
 from annotation.people.mailing import can_send
 from annotation.refusals import Refused
@@ -47,10 +48,11 @@ from readerstudy.enrolment.rules_in_words import facts_in_words
 from readerstudy.enums import StudyState
 from readerstudy.forms.studies import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
+from readerstudy.predictions.looks import is_over, looks_before_closing, may_see_results, view_interim_results
 from readerstudy.reading.case_opening import n_right
+from readerstudy.study.hidden_images import left_in_sight
 from readerstudy.study.overview import n_out_of_sight, study_deadline_text, unfinished
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.unblinding.looks import is_over, looks_before_closing, may_see_results, view_interim_results
 from readerstudy.views.access import confirm_in_study, coordinated_study, overseen_study
 from readerstudy.views.enrolment.inviting import show_reader_link
 
@@ -185,6 +187,7 @@ def _around(study: ReaderStudy, person: User, coordinates: bool) -> dict[str, An
         "looks": looks_before_closing(study),
         "balance": order_balance(study),
         "n_hidden": n_out_of_sight([study]).get(study.pk, 0),
+        "left": left_in_sight([study]).get(study.pk, []),
         "is_open": is_open,
         "takes_readers": takes_readers(study),
         "may_see": may_see_results(study),
@@ -216,11 +219,12 @@ def study_reader(request: AuthenticatedRequest, slug: str, public_id: str) -> Ht
     has_left = enrolment.withdrawn_at is not None or enrolment.replaced_at is not None
     is_reading = study.state == StudyState.OPEN and not has_left and enrolment.finished_at is None
     is_there = enrolment.reader is not None and enrolment.finished_at is None and enrolment.replaced_at is None
+    facts = {**enrolment.facts, "closing": enrolment.closing}
     context = {
         "study": study,
         "reader": progress,
         "enrolment": enrolment,
-        "about": facts_in_words({**enrolment.facts, "closing": enrolment.closing}),
+        "about": [*(dict(facts_in_words(facts)) | dict(check_in_words(enrolment.display))).items()],
         "sittings": sittings(enrolment),
         "refused": refused_answers(enrolment),
         "has_left": has_left,

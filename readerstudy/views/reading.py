@@ -21,6 +21,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_http_methods
 from msgspec.structs import asdict
 
+from annotation.case.kernels.display import checked_screen
 from annotation.case.kernels.traces import CaseRefused, Trace, parse_events, parse_object, readable_trace
 from annotation.refusals import Refused
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
@@ -76,6 +77,7 @@ def state_json(shown: ShownState) -> Json:
         "writer": shown.writer,
         "paused": shown.paused,
         "finished": shown.finished,
+        "ended": shown.ended,
         "next": reverse("reading-room" if position.is_undecided else "reading", args=[study.slug]),
         "rules": {
             **{name: getattr(rules, name) for name in RULES},
@@ -163,7 +165,7 @@ def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "study": enrolment.study,
         "rules": rules,
         "chances": CHANCES,
-        "checked_on": _checked_on(enrolment),
+        "checked_on": checked_screen(enrolment.display),
         "urls": {
             "entry": reverse("reading", args=[slug]),
             "display": reverse("reading-display", args=[slug]),
@@ -175,15 +177,6 @@ def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if position.is_undecided:
         return render(request, "readerstudy/reading/practice_not_passed.html", context)
     return render(request, "readerstudy/reading/room.html", context)
-
-
-def _checked_on(enrolment: Enrolment) -> str:
-    """The screen on which the display was checked, in CSS pixels and in those of the device; empty: not known."""
-    seen = enrolment.display
-    if not {"screen_width", "screen_height", "pixel_ratio"} <= seen.keys():
-        return ""
-    sizes = (seen["screen_width"], seen["screen_height"])
-    return " ".join(str(round(size * ratio)) for ratio in (1, seen["pixel_ratio"]) for size in sizes)
 
 
 def _is_asked(enrolment: Enrolment, rules: Rules) -> bool:

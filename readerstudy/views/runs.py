@@ -18,16 +18,32 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.call_enums import CallOutcome, PromptPurpose
-from annotation.endpoints.configured_endpoints import endpoints
+from annotation.endpoints.client import models_listed
+from annotation.endpoints.configured_endpoints import EndpointRefused, endpoints
 from annotation.ingest.serving import picture_bytes
+from annotation.model_calls.versions import prompts_for
 from annotation.models import QuestionBank, Revision, User
-from annotation.prompts.versions import prompts_for
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.acts.models import run_of
-from readerstudy.comparison.comparison_job import (
+from readerstudy.forms.leaderboard import HandInForm
+from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRunForm
+from readerstudy.leaderboard.access import runs_leaderboards
+from readerstudy.model_runs.asked_questions import cautions, open_call, picture_of_call, readable_calls
+from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
+from readerstudy.model_runs.planning import (
+    needs_of_runs,
+    plan_run,
+    runs_seen_by,
+    store_run,
+    targets_to_run,
+)
+from readerstudy.model_runs.publishing import is_plain, target_of_run
+from readerstudy.models import ModelRun
+from readerstudy.predictions.entries import knows_scores
+from readerstudy.results.comparison_job import (
     TABLE_TYPES,
     TableForm,
     ask_for_comparison,
@@ -38,27 +54,11 @@ from readerstudy.comparison.comparison_job import (
     tables_of_bank,
     take_comparison,
 )
-from readerstudy.comparison.kernels.comparison_tables import band_rows
-from readerstudy.forms.leaderboard import HandInForm
-from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRunForm
-from readerstudy.leaderboard.access import runs_leaderboards
-from readerstudy.model_runs.asked_questions import cautions, open_call, picture_of_call, readable_calls
-from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
-from readerstudy.model_runs.planning import (
-    models_known,
-    needs_of_runs,
-    plan_run,
-    runs_seen_by,
-    store_run,
-    targets_to_run,
-)
-from readerstudy.model_runs.publishing import is_plain, target_of_run
-from readerstudy.models import ModelRun
-from readerstudy.predictions.entries import knows_scores
+from readerstudy.results.kernels.comparison_tables import band_rows
 from readerstudy.study.permissions import coordinates_a_study
 
 if TYPE_CHECKING:
-    from readerstudy.comparison.variants import RunFamily
+    from readerstudy.results.variants import RunFamily
 
 PER_PAGE = 50
 
@@ -74,9 +74,12 @@ def model_runs(request: AuthenticatedRequest) -> HttpResponse:
 
 @person_required
 @require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
 def model_run_new(request: AuthenticatedRequest) -> HttpResponse:
-    """Plan a run. Nothing is sent by it."""
+    """Plan a run. Nothing is sent by it; what models the endpoint has, it is asked beside the page."""
     check_runs_models(request.user)
+    if request.method == "GET" and asks_for_part(request):
+        return render(request, "readerstudy/model_runs/_models_listed.html", _listed(request.GET.get("endpoint", "")))
     targets, plan = targets_to_run(request.user), None
     form = ModelRunForm(targets, request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
@@ -85,9 +88,16 @@ def model_run_new(request: AuthenticatedRequest) -> HttpResponse:
         messages.success(request, _("The run is planned. Nothing was sent yet."))
         return redirect("model-run", plan.stored_run.batch.public_id)
     context = {"form": form, "has_endpoints": endpoints(), "has_targets": targets}
-    context |= {"needs": needs_of_runs(targets, timezone.now()), "known_models": models_known()}
+    context["needs"] = needs_of_runs(targets, timezone.now())
     context["has_prompts"] = prompts_for(PromptPurpose.ANSWER).exists()
     return render(request, "readerstudy/model_runs/new.html", context, status=422 if form.errors else 200)
+
+
+def _listed(endpoint: str) -> dict[str, Any]:
+    try:
+        return {"names": models_listed(endpoint, at=timezone.now())}
+    except EndpointRefused as refusal:
+        return {"why": str(refusal)}
 
 
 @person_required
@@ -184,8 +194,8 @@ def model_run_variants(request: AuthenticatedRequest, public_id: str) -> HttpRes
 
     The table beside reviewers is read at once, since it depends on who looks.
     """
-    from readerstudy.comparison.image_need import image_need  # loads numpy: not at every start
-    from readerstudy.comparison.variants import family_of, tables_for
+    from readerstudy.results.image_need import image_need  # loads numpy: not at every start
+    from readerstudy.results.variants import family_of, tables_for
 
     run = run_of(request.user, public_id)
     family = family_of(run)
@@ -245,7 +255,7 @@ def models_compare(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _compared(bank: QuestionBank) -> dict[str, Any]:
-    from readerstudy.comparison.comparing_models import inputs_now  # loads numpy: not at every start
+    from readerstudy.results.comparing_models import inputs_now  # loads numpy: not at every start
 
     comparison = newest_comparison(bank)
     context: dict[str, Any] = {"comparison": comparison, "job": comparison_under_way(bank)}

@@ -32,6 +32,7 @@ from readerstudy.design.checking import statement_on
 from readerstudy.design.creating import create_study
 from readerstudy.design.kernels.documents import read_rules
 from readerstudy.design.kernels.plan import Plan
+from readerstudy.design.shown import priors_shown
 from readerstudy.enums import Information, StudyState
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
@@ -43,10 +44,10 @@ from readerstudy.exports.exporting import (
 from readerstudy.forms.studies import ReadingsForm, StudyForm
 from readerstudy.models import ReaderStudy
 from readerstudy.predictions.listing import runs_known_to
+from readerstudy.predictions.looks import looks_before_closing, may_see_results
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, hash_of, import_responses
 from readerstudy.study.overview import lines_of, n_newer_wordings, next_of_study, study_deadline_text
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, listed_studies, overseen_study
 from readerstudy.views.design.drafts import steps_of
 from readerstudy.views.results.overview import analyses_of, first_results
@@ -265,6 +266,7 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "coordinates": coordinates,
         "named": found.coordinators.select_related("user").order_by("granted_at", "pk"),
         "n_newer": n_newer_wordings(found),
+        "n_with_prior": priors_shown(found).order_by().values("case").distinct().count(),
         "is_draft": found.state == StudyState.DRAFT,
         "steps": steps_of(found, n_cases=line.n_cases),
         "next": next_of_study(line) if coordinates else None,

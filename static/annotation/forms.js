@@ -43,3 +43,10 @@ function putBack() {
 
 addEventListener("load", putBack);
 document.addEventListener("submit", keep);
+
+// A list writes what is chosen into another field, where something else may be written, too.
+
+document.addEventListener("change", ({ target }) => {
+  const field = document.getElementById(target.dataset?.fills);
+  if (field && target.value) field.value = target.value;
+});

@@ -26,6 +26,9 @@ export class Remarks {
       if (button) this.meant(button.value);
     });
     this.fault = byId("fault-dialog");
+    this.fault.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.fault.querySelector("form").requestSubmit();
+    });
     this.fault.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.reportFault();

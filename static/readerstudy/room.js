@@ -87,15 +87,4 @@ class Room {
   }
 }
 
-/** Whether this is another screen than the one that was checked; zooming changes its CSS pixels or its ratio, never both. */
-function isOtherScreen({ checkedOn }) {
-  const [width, height, ...device] = checkedOn.split(" ").map(Number);
-  const { screen, devicePixelRatio: ratio } = window;
-  const isSame = (side, here) => Math.abs(side - here) <= 2;
-  const isCss = isSame(width, screen.width) && isSame(height, screen.height);
-  return Boolean(checkedOn) && !isCss && !(isSame(device[0], screen.width * ratio) && isSame(device[1], screen.height * ratio));
-}
-
-const { dataset } = byId("room-data");
-if (isOtherScreen(dataset)) location.replace(dataset.displayUrl);
-else new Room();
+new Room();

@@ -6,6 +6,7 @@ import { Hiding, Screen } from "../annotation/review/screen.js";
 import { request, wait } from "../case/sending.js";
 import { sizeOf, SmallestWindow } from "../annotation/review/smallest.js";
 import { Clock } from "../case/clock.js";
+import { OtherScreen, screenNow } from "../case/display.js";
 import { Answers } from "./answers.js";
 import { Covers } from "./covers.js";
 import { Keeping } from "./keeping.js";
@@ -21,6 +22,7 @@ import { Server } from "./server.js";
 import { WriteLease } from "./write_lease.js";
 
 const PATIENCE = [500, 1000, 2000, 4000, 8000];
+const ASK_MS = 15_000; // as often as a case tells its events
 const CLOSED = ["study_closed", "withdrawn", "deadline_passed"];
 const byId = (id) => document.getElementById(id);
 const patience = (attempt) => wait(PATIENCE[Math.min(attempt, PATIENCE.length - 1)]);
@@ -51,6 +53,9 @@ export class Sitting {
     this.limit = new Limit(byId("room-clock"), `${name} limit`, () => this.answers.timeIsOver());
     this.opening = new Opening(this);
     this.smallest = new SmallestWindow(byId("case-small"), (on) => this.hiding.set("small", on));
+    const mayWait = () => this.outbox.isCut || (this.step === "reading" && Boolean(this.state?.rules.time_limit_s));
+    this.display = new OtherScreen(byId("case-display"), (on) => this.hiding.set("display", on), mayWait);
+    setInterval(() => this.askIfEnded(), ASK_MS);
   }
 
   // Where the reader is. -----------------------------------------------------------------------------
@@ -62,7 +67,7 @@ export class Sitting {
     this.outbox.hold();
     await this.outbox.load();
     this.server.session = await this.lease.token();
-    const values = [["take", take], ["device", JSON.stringify(deviceNow())]];
+    const values = [["take", take], ["device", JSON.stringify({ browser: navigator.userAgent, ...screenNow() })]];
     const { writer, session, since, state } = await this.untilAnswered(this.data.sessionUrl, values);
     this.joining = false;
     if (!state) return;
@@ -138,6 +143,7 @@ export class Sitting {
     this.answers.offerSlip(Boolean(last?.may_slip));
     this.hide(this.hiding.isOn);
     this.smallest.ask(leastOf(rules.least_window));
+    this.display.ask(this.data);
   }
 
   /** Another page writes. Nothing of a case is here, until the reader continues here. */
@@ -169,6 +175,7 @@ export class Sitting {
     if (isAllSaid) await this.pauses.betweenCases();
     this.advancing = false;
     const { first } = this.line;
+    this.display.check(); // one that waited for the case
     if (this.outbox.isHeld) return; // it is taken up again with the write lease
     if (first && isAllSaid) this.show(first);
     else this.waitForCase();
@@ -299,6 +306,13 @@ export class Sitting {
     this.leaveFor(this.data.entryUrl);
   }
 
+  /** A page that pauses, or waits for another one, tells nothing that could be refused: it asks, and needs no answer. */
+  async askIfEnded() {
+    if (!this.covers.open || this.isLeaving) return;
+    const { reply } = await this.server.once(this.data.stateUrl);
+    if (reply.ended && !this.isLeaving) this.end(reply.ended);
+  }
+
   /** Of the answers that this device still had: how many the server refused since, and how many wait. */
   sayLate() {
     const { words, outbox, nLate } = this;
@@ -356,10 +370,4 @@ export class Sitting {
 function leastOf(size) {
   const text = (size ?? []).join("x");
   return sizeOf(text) ? text : "";
-}
-
-function deviceNow() {
-  const { width, height, colorDepth: depth } = screen;
-  const zoom = Math.round((100 * outerWidth) / innerWidth) || 100; // percent
-  return { browser: navigator.userAgent, window: [innerWidth, innerHeight], screen: [width, height], ratio: devicePixelRatio, depth, zoom };
 }

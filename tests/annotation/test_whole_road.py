@@ -34,6 +34,7 @@ def told(command: str, *arguments: object) -> dict[str, Any]:
 @pytest.fixture
 def bank(settings: Settings, tmp_path: Path, shared_data: Path) -> str:
     settings.MEDIA_ROOT, settings.TEMP_ROOT = tmp_path / "media", tmp_path / "tmp"
+    settings.TEMP_ROOT.mkdir()
     layout = shared_data / "rexvqa_release_layout"
     read = told("import_questions", layout / "metadata/test_vqa_data.json", "--bank", "Real")
     assert (read["created"], read["rejected"], read["images"]) == (N_QUESTIONS, 0, N_IMAGES)

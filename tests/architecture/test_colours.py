@@ -65,8 +65,7 @@ def test_nothing_on_dark_pages_is_brighter_than_their_words() -> None:
 @pytest.mark.parametrize(
     ("sheet", "rule", "words"),
     [
-        ("case/viewer/viewer.css", ".viewer-tag", ("text", "warn")),
-        ("annotation/case.css", ".case-note", ("text", "warn")),
+        ("annotation/case.css", ".case-coming", ("muted",)),
         ("annotation/case.css", ".case-wait", ("muted",)),
     ],
 )

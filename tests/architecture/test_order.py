@@ -13,14 +13,14 @@ from tests.architecture.source import ROOT, imports_of, name_of, python_files, t
 ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
         "enums", "call_enums", "hashes", "refusals", "contributions", "triggers", "files", "models", "site", "audit",
-        "bin", "jobs", "endpoints", "prompts", "statistics", "figures", "tables", "imaging", "case",
-        "backup", "ingest", "quality", "questionbank", "model_calls", "generation", "people",
-        "review", "outcomes", "validators", "diversity", "discussion", "exports", "demonstration",
+        "jobs", "endpoints", "statistics", "tables", "imaging", "case",
+        "backup", "ingest", "questionbank", "model_calls", "generation", "people",
+        "review", "outcomes", "validators", "exports", "demonstration",
         "templatetags", "forms", "acts", "views", "api", "management", "urls", "apps",
     ),
     "readerstudy": (
-        "enums", "triggers", "models", "study", "design", "predictions", "unblinding", "model_runs", "enrolment",
-        "reading", "analysis", "results", "comparison", "exports", "conducting", "leaderboard", "demonstration",
+        "enums", "triggers", "models", "study", "design", "predictions", "model_runs", "enrolment",
+        "reading", "analysis", "results", "exports", "conducting", "leaderboard", "demonstration",
         "templatetags", "forms", "acts", "views", "api", "management", "urls", "apps",
     ),
 }  # fmt: skip

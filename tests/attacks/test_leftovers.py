@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_django.fixtures import Settings
 
-from annotation.bin.deleting import clear_leftovers, sweep_leftovers
+from annotation.audit.deleting import clear_leftovers, sweep_leftovers
 from annotation.enums import ImportState, JobState
 from annotation.models import BankImport, Job, QuestionBank, Upload, User
 from tests.conftest import NOON
@@ -99,7 +99,7 @@ def test_names_of_refused_files_go_and_the_reasons_stay(cora: User) -> None:
 
 
 def test_a_worker_looks_once_an_hour(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.bin.deleting._last", [])
+    monkeypatch.setattr("annotation.audit.deleting._last", [])
     moments = (0, 10, 61)
     for minute in moments:
         left(home, f"tmp/decoding-{minute}/", NOON - timedelta(days=1))

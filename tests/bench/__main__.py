@@ -18,6 +18,7 @@ SUBJECTS = (
     "import_questions",
     "api_requests",
     "bank_page",
+    "first_day",
     "ingest",
     "leaderboard",
     "load",
@@ -31,7 +32,8 @@ SUBJECTS = (
     "study_load",
     "viewer",
 )
-ON_REQUEST = ("journey", "text_search")  # a film; and a measurement that takes half an hour
+# A film; measurements that take half an hour, or need nginx.
+ON_REQUEST = ("far_sites", "journey", "scale", "study_load_stack", "text_search")
 IN_CHROMIUM = {"journey", "reading", "review", "viewer"}
 
 

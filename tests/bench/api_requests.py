@@ -261,7 +261,7 @@ def _predicted(client: Any, bank: Any) -> dict[str, list[float]]:
     from annotation.jobs import queueing, running
     from annotation.models import Job
 
-    queueing.nudge = lambda public_id: None  # the jobs run here
+    queueing.nudge = lambda job: None  # the jobs run here
     ids = _named_at_their_source(bank)
     model = client.post("/api/v1/models/", json.dumps({"name": "Model"}), content_type="application/json").json()["id"]
     told: dict[str, list[float]] = {"posted": [], "stored": []}

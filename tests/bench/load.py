@@ -93,7 +93,7 @@ def _served(env: dict[str, str], *, is_sqlite: bool) -> Iterator[Site]:
     command = serving.web_command("127.0.0.1", port, workers=serving.web_workers(is_sqlite=is_sqlite))
     command[-1] = "tests.bench.load_application:application"
     children = Children(
-        {"web server": command, "worker": serving.worker_command(ROOT / "manage.py")},
+        {"web server": command, **serving.worker_commands(ROOT / "manage.py")},
         {**env, "PYTHONPATH": str(ROOT), "PORT": str(port)},
         yields=serving.YIELDS,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from annotation.quality.kernels.rules import CheckedQuestion
+from annotation.questionbank.kernels.rules import CheckedQuestion
 
 
 def _listed(words: str) -> list[str]:

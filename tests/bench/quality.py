@@ -53,7 +53,7 @@ def _texts(n: int) -> list[str]:
 
 def run_check(n: int) -> dict[str, float]:
     """Questions per second of processor time: the best of three, since others may be at work."""
-    from annotation.quality.kernels.question_checks import check
+    from annotation.questionbank.kernels.question_checks import check
 
     questions, best = list(made_up(n)), float("inf")
     for _again in range(3):
@@ -65,7 +65,7 @@ def run_check(n: int) -> dict[str, float]:
 
 
 def run_compare(n: int) -> dict[str, float]:
-    from annotation.quality.kernels.neighbours import find_neighbours
+    from annotation.questionbank.kernels.neighbours import find_neighbours
 
     texts = _texts(n)
     begun, used = time.perf_counter(), time.process_time()
@@ -82,7 +82,7 @@ def run_embedded(n: int) -> dict[str, float]:
     """Vectors of 384 around 2,000 centres, so that some are near each other."""
     import numpy as np
 
-    from annotation.diversity.kernels.near_vectors import near_vectors
+    from annotation.validators.kernels.near_vectors import near_vectors
 
     drawn = np.random.default_rng(1)
     centres = drawn.standard_normal((2_000, 384), dtype=np.float32)

@@ -80,6 +80,8 @@ def previews() -> dict[str, bytes]:
 
 def give_radiographs() -> None:
     """Two pictures of 2048x2500 and 12 bits for every exam; each image has files of its own, linked, not copied."""
+    from django.conf import settings
+
     from annotation.enums import ImageState
     from annotation.ingest import storage
     from annotation.models import Image, Rendition
@@ -95,9 +97,9 @@ def give_radiographs() -> None:
         for kind, (content, width, height, bits) in sizes.items():
             row = Rendition(image=image, kind=kind, width=width, height=height, bits=bits, n_bytes=len(content))
             row.sha256, row.created_at = hashlib.sha256(content).hexdigest(), NOON
-            place = storage.path_of(row.name)
+            place = settings.MEDIA_ROOT / storage.key_of(row.name)
             place.parent.mkdir(parents=True, exist_ok=True)
-            os.link(storage.path_of(stored[image.position][kind]), place)
+            os.link(settings.MEDIA_ROOT / storage.key_of(stored[image.position][kind]), place)
             renditions.append(row)
     Rendition.objects.bulk_create(renditions)
     Image.objects.bulk_update(images, ["display", "state"])

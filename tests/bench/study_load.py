@@ -75,29 +75,32 @@ def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> Any:
     return way_in
 
 
-def _read(site: Site, way_in: dict[str, Any], n_turns: int) -> dict[str, Any]:
-    """What all readers measured together."""
+def _read(
+    site: Site, way_in: dict[str, Any], n_turns: int, *, client: str = "tests.bench.study_load_client", **more: Any
+) -> dict[str, Any]:
+    """What all readers measured together. ``client``: their module; ``more``: other orders for them."""
     readers = [{"number": n, "session": session} for n, session in enumerate(way_in["sessions"])]
     orders = {"port": site.port, "study": way_in["study"], "n_readers": len(readers)}
-    orders |= {"n_turns": n_turns, "interval": INTERVAL, "ramp": RAMP}
+    orders |= {"n_turns": n_turns, "interval": INTERVAL, "ramp": RAMP, **more}
     clients = []
     for n in range(N_PROCESSES):
-        command = [sys.executable, "-m", "tests.bench.study_load_client"]
-        client = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        _tell(client, json.dumps({**orders, "readers": readers[n::N_PROCESSES]}))
-        clients.append(client)
-    for client in clients:
-        assert client.stdout is not None
-        client.stdout.readline()
+        command = [sys.executable, "-m", client]
+        process = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        _tell(process, json.dumps({**orders, "readers": readers[n::N_PROCESSES]}))
+        clients.append(process)
+    for process in clients:
+        assert process.stdout is not None
+        process.stdout.readline()
     start, work = time.perf_counter(), site.work()
-    for client in clients:
-        _tell(client, "go")
-    answers = [json.loads(client.communicate()[0]) for client in clients]
+    for process in clients:
+        _tell(process, "go")
+    answers = [json.loads(process.communicate()[0]) for process in clients]
     found: dict[str, Any] = {"seconds": time.perf_counter() - start, "work": site.work() - work, "times": {}}
     for answer in answers:
         for kind, times in answer["times"].items():
             found["times"].setdefault(kind, []).extend(times)
-    found["n_bytes"] = sum(answer["n_bytes"] for answer in answers)
+    for name in ("n_bytes", "n_images"):
+        found[name] = sum(answer[name] for answer in answers)
     for name in ("image_seconds", "late_by", "errors"):
         found[name] = [one for answer in answers for one in answer[name]]
     return found

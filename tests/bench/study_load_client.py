@@ -1,5 +1,7 @@
 """Readers of a study under load, some in each of a few processes: a thread and two connections for each of them.
 
+Each has an address of its own (127.0.x.y), as nginx limits what comes from one.
+
 One connection carries the answers. The other one fetches the images of every case that becomes ready, at full depth and
 from an empty cache, as fast as they come; a reader whose images have not come yet answers later, as a person would.
 Takes its orders as JSON on standard input, says when it is ready, starts at the next line, and prints what it measured.
@@ -10,6 +12,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -30,6 +33,7 @@ class Tally:
 
     times: dict[str, list[float]] = field(default_factory=dict)
     n_bytes: int = 0
+    n_images: int = 0
     image_seconds: list[float] = field(default_factory=list)  # from a case's becoming ready to its last byte
     late_by: list[float] = field(default_factory=list)  # seconds that an answer came after its time
     errors: list[str] = field(default_factory=list)
@@ -43,6 +47,7 @@ class Tally:
         return {
             "times": self.times,
             "n_bytes": self.n_bytes,
+            "n_images": self.n_images,
             "image_seconds": self.image_seconds,
             "late_by": self.late_by,
             "errors": self.errors,
@@ -50,20 +55,33 @@ class Tally:
 
 
 class Line:
-    """One connection that is kept alive."""
+    """One connection that is kept alive, from an address of the reader's own; over TLS with a ``certificate``.
 
-    def __init__(self, port: int, session: str) -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    ``through``: another port, behind which the site is farther away.
+    """
+
+    def __init__(self, port: int, session: str, number: int = 0, *, certificate: str = "", through: int = 0) -> None:
+        source = (f"127.0.{1 + number // 250}.{1 + number % 250}", 0)
+        at, patience = through or port, 120
+        self.connection: http.client.HTTPConnection
+        if certificate:
+            trust = ssl.create_default_context(cafile=certificate)
+            self.connection = http.client.HTTPSConnection(
+                "127.0.0.1", at, timeout=patience, source_address=source, context=trust
+            )
+        else:
+            self.connection = http.client.HTTPConnection("127.0.0.1", at, timeout=patience, source_address=source)
         self.is_open = False
-        cookie = cookies_of(session, port, TOKEN)
-        self.headers = {"Cookie": cookie, "X-CSRFToken": TOKEN, "HX-Request": "true", "Accept-Encoding": "zstd"}
+        site = f"127.0.0.1:{port}"
+        self.headers = {"Host": site, "Origin": f"http{'s' if certificate else ''}://{site}", "HX-Request": "true"}
+        self.headers |= {"Cookie": cookies_of(session, port, TOKEN), "X-CSRFToken": TOKEN, "Accept-Encoding": "zstd"}
 
     def ask(self, method: str, path: str, fields: dict[str, Any] | None = None) -> http.client.HTTPResponse:
         """As a browser does: a kept connection that the server has closed meanwhile is opened again, once."""
         was_open = self.is_open
         try:
             return self._ask(method, path, fields)
-        except (ConnectionError, http.client.RemoteDisconnected):
+        except (ConnectionError, http.client.RemoteDisconnected, ssl.SSLEOFError):
             self.connection.close()
             self.is_open = False
             if not was_open:
@@ -87,7 +105,12 @@ class Reader:
     def __init__(self, orders: dict[str, Any], own: dict[str, Any], tally: Tally) -> None:
         self.tally, self.orders, self.number = tally, orders, own["number"]
         self.place = f"/read/{orders['study']}/"
-        self.answers, self.images = (Line(orders["port"], own["session"]) for _ in range(2))
+        through = orders["lines"][self.number] if "lines" in orders else 0
+        certificate = orders.get("certificate", "")
+        self.answers, self.images = (
+            Line(orders["port"], own["session"], self.number, certificate=certificate, through=through)
+            for _ in range(2)
+        )
         self.page = str(uuid.uuid4())
         self.fetched: set[str] = set()
         self.piece = bytearray(PIECE)
@@ -113,18 +136,24 @@ class Reader:
         """The images of the cases that are ready now and were not before."""
         start = time.perf_counter()
         new = [v["full"] for case in state["cases"] for v in case["views"] if v["full"] not in self.fetched]
+        if not self.orders.get("images", True):
+            return
         for address in new:
-            answer = self.images.ask("GET", address)
-            n = 0
-            while got := answer.readinto(self.piece):
-                n += got
-            if answer.status != 200:
-                raise RuntimeError(f"image: {answer.status}")
-            self.fetched.add(address)
-            with self.tally.lock:
-                self.tally.n_bytes += n
+            self.load(address)
         if new:
             self.tally.image_seconds.append(time.perf_counter() - start)
+
+    def load(self, address: str) -> None:
+        answer = self.images.ask("GET", address)
+        n = 0
+        while got := answer.readinto(self.piece):
+            n += got
+        if answer.status != 200:
+            raise RuntimeError(f"image: {answer.status}")
+        self.fetched.add(address)
+        with self.tally.lock:
+            self.tally.n_bytes += n
+            self.tally.n_images += 1
 
     def commit(self, case: dict[str, Any], turn: int) -> dict[str, Any]:
         told = [("painted", {"views": [view["id"] for view in case["views"]]}), ("selected", {"option": "B"})]
@@ -133,7 +162,8 @@ class Reader:
             {"sequence": turn * 10 + n, "kind": kind, "client_ms": 10_000.0 * turn + 1_000 * n, "details": details}
             for n, (kind, details) in enumerate(told)
         ]
-        self.post("bare", "/bare/", {})
+        if self.orders.get("bare", True):
+            self.post("bare", "/bare/", {})
         self.post("open", case["urls"]["open"], {})
         fields = {"key": str(uuid.uuid4()), "option": "B", "page": self.page, "events": json.dumps(events)}
         state: dict[str, Any] = self.post("submit", case["urls"]["commit"], fields)["state"]
@@ -163,11 +193,11 @@ def _sleep_until(due: float) -> None:
     time.sleep(max(0.0, due - time.perf_counter()))
 
 
-def main() -> None:
+def main(kind: type[Reader] = Reader) -> None:
     orders = json.loads(sys.stdin.readline())
     tally = Tally()
     go = threading.Event()
-    readers = [Reader(orders, own, tally) for own in orders["readers"]]
+    readers = [kind(orders, own, tally) for own in orders["readers"]]
     threads = [threading.Thread(target=reader.run, args=(go,), daemon=True) for reader in readers]
     for thread in threads:
         thread.start()

@@ -24,7 +24,7 @@ def fill() -> dict[str, Any]:
 
     from annotation.jobs import queueing
     from annotation.models import ReviewRound, Revision
-    from annotation.quality.checking import check_revisions
+    from annotation.questionbank.checking import check_revisions
     from annotation.review.samples import draw_sample
     from readerstudy.models import Team
     from readerstudy.predictions.listing import open_submissions

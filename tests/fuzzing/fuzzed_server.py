@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +65,7 @@ def _told(env: Mapping[str, str], *words: str) -> dict[str, Any]:
 def _wait_until_it_answers(site: FuzzedSite) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        with suppress(OSError), urllib.request.urlopen(f"{site.address}/healthz", timeout=5):
+        if serving.is_healthy(site.address):
             return
         time.sleep(0.1)
     raise RuntimeError(f"the web server did not come up: {site.said()}")

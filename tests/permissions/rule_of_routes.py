@@ -51,7 +51,7 @@ RULES: dict[str, Rule] = {
     **_each(rules.WORKLIST, "review-worklist review-continue"),
     **_each(rules.DECISIONS, "review-decisions"),
     **_each(rules.CALIBRATION, "calibration"),
-    **_each(rules.CASE, "review-case review-report review-categories review-identifies"),
+    **_each(rules.CASE, "review-case review-display review-report review-categories review-identifies"),
     **_each(
         rules.CASE_ACT, "review-answer review-draft review-events review-submit review-skip review-slip review-return"
     ),

@@ -15,9 +15,7 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from annotation.acts.rounds import coordinated_round, rounds_known_to
-from annotation.bin.deleting import find_deleted, may_restore, opens
-from annotation.discussion.commenting import check_reads, parts_of
-from annotation.diversity.judging_pairs import may_follow
+from annotation.audit.deleting import find_deleted, may_restore, opens
 from annotation.ingest.serving import may_see
 from annotation.jobs.queueing import jobs_of, may_manage
 from annotation.models import (
@@ -34,9 +32,11 @@ from annotation.models import (
 from annotation.people.accounts import sessions_of
 from annotation.refusals import Refused
 from annotation.review.assignments import named_assignment, own_assignment, rounds_of
+from annotation.review.commenting import check_reads, parts_of
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import rounds_in_sight, sees_decisions
 from annotation.site.permissions import coordinates_any_round, is_administrator, is_coordinator
+from annotation.validators.judging_pairs import may_follow
 from annotation.views.adjudication import adjudicated_round
 from annotation.views.people import invitations
 from annotation.views.review.rounds import overseen_round, seen_round
@@ -64,8 +64,8 @@ from readerstudy.acts.models import (
 from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.leaderboard.access import known_benchmark, looks_on, team_of
 from readerstudy.predictions.entries import knows_scores
+from readerstudy.predictions.looks import may_see_results
 from readerstudy.study.permissions import coordinates_a_study
-from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.access import check_seen, coordinated_study, listed_studies, overseen_study, seen_analysis
 from readerstudy.views.predictions.models import check_enters_models, check_lists_models
 from readerstudy.views.predictions.uploads import import_of, listed_entry

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.test import Client
 from django.utils import timezone
 
-from annotation.bin.deleting import move_to_bin
+from annotation.audit.deleting import move_to_bin
 from annotation.enums import RenditionKind, Role
 from annotation.models import (
     AccessToken,

@@ -11,6 +11,7 @@ from django.db.models import F
 from annotation.models import Image, QuestionBank, User
 from readerstudy.design.freezing import keep_shown
 from readerstudy.design.kernels.documents import Rules
+from readerstudy.enrolment.participation import pattern_now
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import (
     Arm,
@@ -131,3 +132,13 @@ def places_of(enrolment: Enrolment, block: Block = Block.MAIN) -> list[Presented
 
 def later(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
+
+
+WINDOW = {"width": "1366", "height": "768", "screen_width": "1920", "screen_height": "1080", "pixel_ratio": "1.25"}
+
+
+def seen_by(enrolment: Enrolment, **other: str) -> dict[str, str]:
+    """The form of the display check as a reader fills it in who reads all letters."""
+    enrolment.refresh_from_db()
+    pattern, n = pattern_now(enrolment), enrolment.display.get("n_attempts", 0)
+    return {"dark": pattern.dark, "light": pattern.light, "display": "monitor", "attempt": str(n), **WINDOW, **other}

@@ -44,6 +44,7 @@ for act in ("remove_triggers", "add_triggers"):
             getattr(app, act)(None, editor)
     with connection.schema_editor() as editor:
         getattr(of_studies, act.replace("_t", "_board_t"))(None, editor)
+        getattr(of_questions, act.replace("_triggers", "_words"))(None, editor)
     there()
 """
 
@@ -61,6 +62,6 @@ def test_what_keeps_rows_from_change_can_be_taken_away_and_put_back(migrated: di
     done = manage("shell", "-v0", "-c", TRIGGERS, env=migrated)
     assert done.returncode == 0, done.stderr
     before, without, after = (json.loads(line) for line in done.stdout.splitlines())
-    assert len(before) == 63
+    assert len(before) == (63 if migrated["DATABASE_URL"] else 66)  # SQLite has three for words
     assert without == []
     assert after == before

@@ -52,9 +52,14 @@ def test_the_address_of_the_site_is_what_browsers_write(monkeypatch: pytest.Monk
 
 
 def test_two_sites_on_one_host_do_not_take_each_others_cookies() -> None:
-    sites = "http://127.0.0.1:8000", "http://127.0.0.1:8222", "https://reading.example.org"
+    sites = (
+        "http://127.0.0.1:8000",
+        "http://127.0.0.1:8222",
+        "https://reading.example.org",
+        "http://reading.example.org",
+    )
     names = [cookie_name("sessionid", site) for site in sites]
-    assert names == ["sessionid_8000", "sessionid_8222", "sessionid"]
+    assert names == ["sessionid_8000", "sessionid_8222", "sessionid", "sessionid_80"]
 
 
 @pytest.mark.parametrize(
@@ -121,6 +126,14 @@ def test_sqlite_keeps_what_it_acknowledged() -> None:
     assert options["timeout"] == 20
     assert "synchronous=FULL" in options["init_command"]
     assert "journal_mode=WAL" in options["init_command"]
+
+
+def test_a_pooler_of_transactions_is_named_in_the_address() -> None:
+    plain, pooled = (database_from(f"postgres://me@host/x{query}") for query in ("", "?pool_mode=transaction"))
+    assert (plain["DISABLE_SERVER_SIDE_CURSORS"], pooled["DISABLE_SERVER_SIDE_CURSORS"]) == (False, True)
+    assert plain["OPTIONS"] == pooled["OPTIONS"]  # PostgreSQL knows no such option
+    with pytest.raises(ImproperlyConfigured, match="pool_mode"):
+        database_from("postgres://me@host/x?pool_mode=statement")
 
 
 def test_another_database_is_refused() -> None:

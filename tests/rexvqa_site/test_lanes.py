@@ -103,6 +103,25 @@ def test_people_who_send_slowly_keep_nobody_waiting(told: list[Any]) -> None:
     assert answers == [b"late"] * len(slow)
 
 
+def test_of_one_address_only_so_many_bodies_are_awaited(told: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rexvqa_site.lanes.MOST_AWAITED", 1)
+    lanes, slow = Lanes(echo, images="/images/"), Slow(b"late")
+
+    def ask(address: str, body: bytes = b"quick") -> list[bytes]:
+        return list(lanes(request(body=body, REMOTE_ADDR=address), lambda *said: told.append(said[0])))
+
+    held = {"PATH_INFO": "/", "CONTENT_LENGTH": "4", "wsgi.input": slow, "REMOTE_ADDR": "10.0.0.1"}
+    client = threading.Thread(target=lambda: lanes(held, lambda *said: None))
+    client.start()
+    assert slow.asked.wait(30)
+    assert (ask("10.0.0.1"), ask("10.0.0.2"), ask("10.0.0.1", b"")) == ([], [b"quick"], [b""])
+    slow.go.set()
+    client.join(30)
+    assert ask("10.0.0.1") == [b"quick"]
+    assert told == ["503 Service Unavailable", "200 OK", "200 OK", "200 OK"]
+    assert not lanes.awaited.n
+
+
 def test_images_wait_for_images_only() -> None:
     go = threading.Event()
     begun = threading.Semaphore(0)

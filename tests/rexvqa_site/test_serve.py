@@ -13,17 +13,22 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 from pytest_django.fixtures import Settings
 
+from annotation.site.privacy import SiteRefused
+from rexvqa_site import serving
+from rexvqa_site.lanes import MOST_AWAITED
 from rexvqa_site.management.commands.serve import environment_of_children
 from tests.processes import PATIENCE, ROOT, Server, environment, free_port, is_running, manage, migrated_home
 
 SLOW_CLIENTS = 200
+BEGINNING = len("HTTP/1.1 200")
 REST_OF_A_FORM = b"x" * 991
 HALF_A_FORM = (
     b"POST /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
@@ -74,15 +79,17 @@ class SlowClients:
                 held.append(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
                 held[-1].sendall(begun)
 
-    def heard(self) -> list[socket.socket]:
-        """Those who sent half a body and were answered, or sent away, all the same."""
-        return [one for one in self.half_bodies if select.select([one], [], [], 0)[0]]
+    def sent_away(self) -> Counter[bytes]:
+        """How what those heard begins who sent half a body."""
+        heard = [one for one in self.half_bodies if select.select([one], [], [], 0)[0]]
+        self.half_bodies = [one for one in self.half_bodies if one not in heard]
+        return Counter(one.recv(BEGINNING) for one in heard)
 
-    def end(self) -> set[bytes]:
+    def end(self) -> Counter[bytes]:
         """Send what is left of each body; how the answers begin."""
         for one in self.half_bodies:
             one.sendall(REST_OF_A_FORM)
-        return {one.recv(len("HTTP/1.1 200")) for one in self.half_bodies}
+        return Counter(one.recv(BEGINNING) for one in self.half_bodies)
 
     def close(self) -> None:
         for one in (*self.half_heads, *self.half_bodies):
@@ -121,8 +128,8 @@ def test_a_site_from_its_first_start_to_its_second(
     assert link, server.output
     assert "<form" in server.get(link.group(1))
     eventually(server.is_well, "the worker never reported")
-    assert slow_clients.heard() == []
-    assert slow_clients.end() == {b"HTTP/1.1 403"}  # a form without its token
+    assert slow_clients.sent_away() == {b"HTTP/1.1 503": SLOW_CLIENTS - MOST_AWAITED}
+    assert slow_clients.end() == {b"HTTP/1.1 403": MOST_AWAITED}  # a form without its token
 
     # A worker that is killed in the middle of a job comes back, and so does the job.
     env = environment(home)
@@ -130,7 +137,7 @@ def test_a_site_from_its_first_start_to_its_second(
     assert queued.returncode == 0, queued.stderr
     job = queued.stdout.strip().splitlines()[-1]
     eventually(lambda: stored(home, job) == ("running", 1), "the job never started")
-    (worker,) = children_named(" work", server.process.pid)
+    (worker,) = children_named("images imports", server.process.pid)
     os.kill(worker, signal.SIGKILL)
     again = (("succeeded", 2), ("succeeded", 3))  # a busy machine may take the second run for dead, too
     eventually(lambda: stored(home, job) in again, "the job was not run again")
@@ -145,17 +152,26 @@ def test_a_site_from_its_first_start_to_its_second(
     eventually(server.is_well, "the other web server never answered")
     assert not any(is_running(pid) for pid in served_by)
 
-    # Another server in the same home is refused; Ctrl-C stops both children.
+    # Another server in the same home is refused; Ctrl-C stops all children.
     second = manage("serve", env={**env, "PORT": str(free_port())})
     assert second.returncode == 2
     assert "stop it first" in second.stderr
     children = children_named("", server.process.pid)
-    assert len(children) == 2  # simulated models are of a demonstration alone
+    assert len(children) == 3  # web server and two workers; simulated models are of a demonstration alone
     assert server.stop() == 0
     assert not any(is_running(pid) for pid in children)
     written = {path.name for path in home.iterdir()}
     assert {"db.sqlite3", "secret_key", "media", "tmp"} <= written
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_servers_share_a_home_and_a_restore_has_it_alone(tmp_path: Path, *, shared: bool) -> None:
+    with serving.home_lock(tmp_path, shared=shared), ExitStack() as others:
+        if shared:
+            others.enter_context(serving.home_lock(tmp_path, shared=True))
+        with pytest.raises(SiteRefused, match="stop it first"):
+            others.enter_context(serving.home_lock(tmp_path, shared=not shared))
 
 
 # Long enough to be caught in the middle.
@@ -258,10 +274,22 @@ def test_a_demonstration_serves_its_simulated_models_on_any_port(home: Path) -> 
         before = noted.stat().st_mtime_ns
         os.kill(stand_in, signal.SIGKILL)
         eventually(lambda: noted.stat().st_mtime_ns != before, "the simulated models did not come back")
-        assert len(children_named("", server.process.pid)) == 3
+        assert len(children_named("", server.process.pid)) == 4
     finally:
         server.stop()
     assert not noted.exists()
+
+
+@pytest.mark.check
+def test_a_site_with_an_address_of_https_starts_and_says_whether_it_serves(home: Path) -> None:
+    shutil.copytree(migrated_home(), home)
+    server = Server(environment(home, REXVQA_URL="https://reading.example.org", REXVQA_BEHIND_PROXY="1"))
+    try:
+        server.wait_until_greeted()
+        assert "The reading room is at https://reading.example.org" in server.output
+        eventually(server.is_well, "its health, asked without TLS, was not told")
+    finally:
+        server.stop()
 
 
 @pytest.mark.check

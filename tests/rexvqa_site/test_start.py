@@ -27,13 +27,17 @@ import rexvqa_site.urls
 ours = [module for name, module in sys.modules.items() if name.startswith(("annotation.", "readerstudy."))]
 classes = {one for module in ours for one in vars(module).values() if isinstance(one, type)}
 made = {one for one in classes if "__dataclass_fields__" in vars(one) and one.__module__.startswith(("ann", "read"))}
+from annotation.contributions import contributed, contributing_apps
+contributed()  # as the first page does
+for app in contributing_apps():
+    app.waiting_work()  # as the worker for mail and sweeps does
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 print(*sorted(one.__name__ for one in made))
 """
 
 
 def test_a_start_loads_nothing_that_only_jobs_need(tmp_path: Path) -> None:
-    """What computes, draws and writes documents takes a second to load; the pages that need it load it."""
+    """What computes, draws and writes documents takes a second to load; those pages load it that need it."""
     env = environment(tmp_path / "home", DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], cwd=ROOT, env=env, capture_output=True, text=True, check=True

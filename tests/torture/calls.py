@@ -117,7 +117,7 @@ class _Site:
 
     def start(self) -> None:
         self.worker = subprocess.Popen(
-            serving.worker_command(ROOT / "manage.py"),
+            serving.worker_commands(ROOT / "manage.py")["mail and sweeps"],  # whose sweeps ask models
             env=self.env,
             cwd=ROOT,
             stdout=subprocess.DEVNULL,

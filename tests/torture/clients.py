@@ -115,7 +115,7 @@ class Reader(threading.Thread):
         """Status and body; status 0 when there was none, or one without the receipt of the site, as for its pages."""
         try:
             if self.connection is None:
-                self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+                self.connection = self.connect()
             sent, number = urlencode(fields), str(self.chance.getrandbits(60))
             self.connection.request("POST", path, sent, {**self.headers, "X-Sent": number})
             answer = self.connection.getresponse()
@@ -127,6 +127,9 @@ class Reader(threading.Thread):
                 self.connection.close()
             self.connection = None
             return 0, b""
+
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
 
     def event(self, kind: str) -> Json:
         self.sequence += 1

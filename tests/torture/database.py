@@ -47,9 +47,12 @@ def kill_whole(process: subprocess.Popen[bytes]) -> None:
 
 
 class Postgres:
-    """Durable as in operation: fsync and synchronous_commit stay on. PostgreSQL refuses to run as root."""
+    """Durable as in operation: fsync and synchronous_commit stay on. PostgreSQL refuses to run as root.
 
-    def __init__(self) -> None:
+    ``address``: where it listens, to whoever comes by this network of 256.
+    """
+
+    def __init__(self, address: str = "127.0.0.1") -> None:
         folder = binaries()
         if folder is None:
             raise FileNotFoundError("PostgreSQL is not installed")
@@ -58,9 +61,11 @@ class Postgres:
         self.home = Path(tempfile.mkdtemp(prefix="reading-room-torture-"))
         if self.user is not None:
             shutil.chown(self.home, self.user)
-        self.data, self.port = self.home / "data", free_port()
+        self.data, self.port, self.address = self.home / "data", free_port(), address
         init = [str(folder / "initdb"), "-D", str(self.data), "-U", "torture", "--auth=trust", "-E", "UTF8"]
         subprocess.run(init, user=self.user, cwd="/", check=True, capture_output=True)
+        with (self.data / "pg_hba.conf").open("a") as file:
+            file.write(f"host all all {address}/24 trust\n")
         self.process: subprocess.Popen[bytes] | None = None
         try:
             self.start()
@@ -78,7 +83,7 @@ class Postgres:
     def start(self) -> None:
         """Until it answers, after a kill also through its recovery."""
         command = [str(self.binaries / "postgres"), "-D", str(self.data), "-p", str(self.port)]
-        command += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.home}"]
+        command += ["-c", f"listen_addresses={self.address}", "-c", f"unix_socket_directories={self.home}"]
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             if self.process is None or self.process.poll() is not None:
@@ -104,4 +109,4 @@ class Postgres:
         shutil.rmtree(self.home, ignore_errors=True)
 
     def _url(self, name: str) -> str:
-        return f"postgres://torture@127.0.0.1:{self.port}/{name}"
+        return f"postgres://torture@{self.address}:{self.port}/{name}"

@@ -33,7 +33,7 @@ class Site:
         self.env["PORT"] = str(self.port)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.lock, self.stopping = threading.Lock(), threading.Event()
-        for name in ("web", "worker"):
+        for name in ("web", "worker", "mail and sweeps"):
             self.start(name)
         self.keeper = threading.Thread(target=self.keep, daemon=True)
         self.keeper.start()
@@ -58,7 +58,7 @@ class Site:
         workers = serving.web_workers(is_sqlite=self.database is None)
         commands: Mapping[str, list[str]] = {
             "web": serving.web_command("127.0.0.1", self.port, workers=workers),
-            "worker": serving.worker_command(ROOT / "manage.py"),
+            **serving.worker_commands(ROOT / "manage.py"),
         }
         self.processes[name] = subprocess.Popen(
             commands[name],
@@ -81,7 +81,7 @@ class Site:
                         self.start(name)
 
     def victims(self) -> list[str]:
-        return ["web", "web child", "worker", *(["database"] if self.database is not None else [])]
+        return ["web", "web child", "worker", "mail and sweeps", *(["database"] if self.database is not None else [])]
 
     def kill(self, victim: str, chance: random.Random) -> bool:
         """With SIGKILL, by the ids of processes that this object started; whatever does not revive itself is started.

@@ -40,10 +40,10 @@ from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS
 from annotation.generation.kernels.sent_reports import MOST_REPORTS, sent_values
 from annotation.model_calls.call_batches import act_named
+from annotation.model_calls.kernels.filling import LONGEST_SCHEMA
+from annotation.model_calls.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, next_version
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
 from annotation.people.kept_answers import MadeAnswer
-from annotation.prompts.kernels.filling import LONGEST_SCHEMA
-from annotation.prompts.versions import LONGEST_NAME, LONGEST_REASON, LONGEST_TEXT, PROMPT_IMAGES, next_version
 
 
 class GenerationSent(AskingSent):

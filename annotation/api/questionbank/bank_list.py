@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import django_filters
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.db.models.functions import Lower
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -21,14 +20,6 @@ from annotation.api.bodies import BodyRefused, Moment, SentBody, WordChoice
 from annotation.api.model_calls.validator_list import OfJudgedBank
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.site_lists import JobShape
-from annotation.diversity import embedded_questions
-from annotation.diversity.embedded_questions import (
-    ask_for_comparison,
-    ask_for_embedding,
-    embeddings_of,
-    plan_embedding,
-    similar_found,
-)
 from annotation.enums import ImageState, ImportKind, ImportState, Role, Sex, ViewPosition
 from annotation.exports import release_packing
 from annotation.forms.images import SIDES
@@ -36,11 +27,20 @@ from annotation.ingest.describing import images_of_banks
 from annotation.ingest.serving import SERVED, serve_rendition
 from annotation.models import Exam, Finding, Image, Job, QuestionBank, Rendition
 from annotation.models.calls import LONGEST_MODEL
+from annotation.models.fields import AsRead
 from annotation.people.kept_answers import MadeAnswer
-from annotation.quality.checking import COMPARISON
-from annotation.quality.kernels.rules import BANKWIDE
 from annotation.questionbank.bank_life import LONGEST_NAME, make_bank
+from annotation.questionbank.checking import COMPARISON
+from annotation.questionbank.kernels.rules import BANKWIDE
 from annotation.questionbank.listing import n_questions
+from annotation.validators import embedded_questions
+from annotation.validators.embedded_questions import (
+    ask_for_comparison,
+    ask_for_embedding,
+    embeddings_of,
+    plan_embedding,
+    similar_found,
+)
 from annotation.views.ingest.uploads import KEEP, accepts_zstd, bytes_response
 
 
@@ -66,7 +66,7 @@ class BankSent(SentBody):
 
 class BankFilters(django_filters.FilterSet):
     archived = django_filters.BooleanFilter(field_name="archived_at", lookup_expr="isnull", exclude=True)
-    name = django_filters.CharFilter(lookup_expr="icontains")
+    name = django_filters.CharFilter(lookup_expr="holds")
 
 
 class _OfBanks(Resource):
@@ -83,7 +83,7 @@ class Banks(_OfBanks, ListOf[QuestionBank]):
     """Question banks. A POST makes an empty one; of sessions alone, since a token is good in a place that is there."""
 
     body = BankSent
-    sorted_by = {"name": Lower("name"), "created_at": "created_at"}
+    sorted_by = {"name": AsRead("name"), "created_at": "created_at"}
     filters = BankFilters
     makes, status = True, 201
     summary, post_summary = "List banks", "Make a bank"

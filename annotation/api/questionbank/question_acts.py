@@ -19,7 +19,18 @@ from rest_framework.reverse import reverse
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice
 from annotation.api.questionbank.question_list import OfQuestion, OneQuestion, RevisionShape, bank_named, revisions_of
 from annotation.api.resources import ActOn, ListOf, OneOf, OnlyPost, Resource, Shown
-from annotation.discussion.selected_questions import (
+from annotation.enums import Difficulty, FindingPlace, JobState, OptionLetter, Role, Task
+from annotation.forms.bank import QuestionSearchForm
+from annotation.models import Finding, Job, QuestionBank, Revision, User
+from annotation.people.kept_answers import MadeAnswer
+from annotation.questionbank.answers import read_truth
+from annotation.questionbank.checking import LONGEST_REASON, dismiss, findings_of
+from annotation.questionbank.editing import REASON_LIMIT, revise, undo, wording_of
+from annotation.questionbank.filters import BankSearch
+from annotation.questionbank.kernels.question_checks import ASKED
+from annotation.questionbank.kernels.rules import RULES
+from annotation.review.onlookers import findings_shown_to
+from annotation.review.selected_questions import (
     KIND,
     UNDOES,
     QuestionsAct,
@@ -28,17 +39,6 @@ from annotation.discussion.selected_questions import (
     changed_numbers,
     outcome_of_job,
 )
-from annotation.enums import Difficulty, FindingPlace, JobState, OptionLetter, Role, Task
-from annotation.forms.bank import QuestionSearchForm
-from annotation.models import Finding, Job, QuestionBank, Revision, User
-from annotation.people.kept_answers import MadeAnswer
-from annotation.quality.checking import LONGEST_REASON, dismiss, findings_of
-from annotation.quality.kernels.question_checks import ASKED
-from annotation.quality.kernels.rules import RULES
-from annotation.questionbank.answers import read_truth
-from annotation.questionbank.editing import REASON_LIMIT, revise, undo, wording_of
-from annotation.questionbank.filters import BankSearch
-from annotation.review.onlookers import findings_shown_to
 
 
 class ReasonSent(SentBody):

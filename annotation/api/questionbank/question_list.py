@@ -16,7 +16,14 @@ from rest_framework.response import Response
 from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.cursors import bad_cursor, read_cursor, sorting_named, write_cursor
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
-from annotation.discussion.commenting import (
+from annotation.enums import Difficulty, ImportState, OptionLetter, QuestionState, Role, Split, Task
+from annotation.forms.bank import QuestionSearchForm
+from annotation.models import AnswerKey, Question, QuestionBank, QuestionComment, Revision, User
+from annotation.people.kept_answers import MadeAnswer
+from annotation.questionbank.answers import read_truth
+from annotation.questionbank.filters import bank_filters
+from annotation.questionbank.listing import SORTED_BY, PageStart, questions_page
+from annotation.review.commenting import (
     LONGEST,
     add_comment,
     check_reads,
@@ -28,15 +35,8 @@ from annotation.discussion.commenting import (
     with_people,
     withdraw_comment,
 )
-from annotation.discussion.selected_questions import tags_of
-from annotation.enums import Difficulty, ImportState, OptionLetter, QuestionState, Role, Split, Task
-from annotation.forms.bank import QuestionSearchForm
-from annotation.models import AnswerKey, Question, QuestionBank, QuestionComment, Revision, User
-from annotation.people.kept_answers import MadeAnswer
-from annotation.questionbank.answers import read_truth
-from annotation.questionbank.filters import bank_filters
-from annotation.questionbank.listing import SORTED_BY, PageStart, questions_page
 from annotation.review.onlookers import withheld_questions
+from annotation.review.selected_questions import tags_of
 from annotation.site.permissions import within_reach
 from annotation.site.sorted_tables import Sorting
 

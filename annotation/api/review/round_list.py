@@ -62,6 +62,7 @@ class RoundShape(Shown):
     least_width = serializers.IntegerField(allow_null=True, help_text="of the window of a reviewer")
     least_height = serializers.IntegerField(allow_null=True)
     double_click = serializers.BooleanField(help_text="on an option submits the blind answer")
+    display_check = serializers.BooleanField(help_text="asked of reviewers before their first question")
     opened_at = Moment(allow_null=True)
     due_at = Moment(allow_null=True)
     completed_at = Moment(allow_null=True, help_text="when its reviews became final")

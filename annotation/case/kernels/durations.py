@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 
 from msgspec import Struct, field
 
-from annotation.enums import EventKind, Word
+from annotation.enums import EventKind, Word, _
 
 Span = tuple[int, int]  # from, to, in milliseconds
 
@@ -58,11 +58,6 @@ def take(rest: Sequence[Span], spans: Iterable[Span]) -> tuple[list[Span], list[
 
 def length(spans: Iterable[Span]) -> int:
     return sum(end - start for start, end in spans)
-
-
-def _(label: str) -> str:
-    """Mark a label for translation; pages translate it where it is shown."""
-    return label
 
 
 class TimeFlag(Word):

@@ -11,12 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from annotation.enums import Word
-
-
-def _(label: str) -> str:
-    """Mark a label for translation; templates translate it where it is shown."""
-    return label
+from annotation.enums import Word, _
 
 
 class Part(Word):
@@ -74,6 +69,7 @@ KEYS = (
     Key(Part.JUDGE, "X 1–8", _("flags, as numbered"), "flag"),
     Key(Part.JUDGE, "A V J U", _("accept, revise, reject, cannot judge"), "accept revise reject cannot_judge"),
     Key(Part.JUDGE, "Y T", _("clinical reasoning, comment"), "reasoning comment"),
+    Key(Part.JUDGE, "D", _("more of the texts above the grades"), "more"),
     Key(Part.JUDGE, "Enter", _("submit; in a text field Ctrl+Enter")),
     Key(Part.REVIEW, "C O", _("change the category, open or close the report"), "category report"),
     Key(Part.REVIEW, "K", _("skip, with a reason"), "skip"),

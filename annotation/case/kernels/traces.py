@@ -17,7 +17,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from annotation.case.kernels.durations import ClockEvent, Durations, Key
-from annotation.enums import EventKind
+from annotation.enums import EventKind, _
 from annotation.refusals import Refused
 
 MOST_EVENTS = 2_000  # in one request: more than two hours of heartbeats
@@ -29,11 +29,6 @@ MOST_MS = 1e14  # both clocks; wall clocks reach it in the year 5138
 FROM_PAGES = frozenset(EventKind) - {EventKind.OPENED}
 _PAGE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _FIELDS = frozenset({"sequence", "kind", "client_ms", "wall_ms", "details"})
-
-
-def _(text: str) -> str:
-    """Mark a sentence for translation; pages translate it where it is shown."""
-    return text
 
 
 class CaseRefused(Refused):

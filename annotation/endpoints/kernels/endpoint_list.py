@@ -11,7 +11,7 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -52,21 +52,28 @@ def endpoints_from(text: str) -> tuple[Endpoint, ...]:
     since it may be a password.
     """
     found: dict[str, Endpoint] = {}
-    entries = [part.strip() for part in text.split(",")]
-    for number, entry in enumerate(filter(None, entries), start=1):
+    for name, url, words in named_servers(text, "https://host/v1"):
+        plain = Endpoint(name, url.rstrip("/"), place=_place_of(url))
+        found[name] = _with_words(plain, words)
+    return tuple(found.values())
+
+
+def named_servers(text: str, example: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Name, URL and the words behind it, of each entry. Raises ValueError, which does not repeat what is there."""
+    seen: set[str] = set()
+    for number, entry in enumerate(filter(None, (part.strip() for part in text.split(","))), start=1):
         name, equals, rest = (part.strip() for part in entry.partition("="))
         if not equals:
-            raise ValueError(f"entry {number} is not of the form name=https://host/v1")
+            raise ValueError(f"entry {number} is not of the form name={example}")
         if not NAME.fullmatch(name):
             raise ValueError(f"the name of entry {number} is not made of small letters, digits and hyphens, 40 at most")
-        if name in found:
+        if name in seen:
             raise ValueError(f"the name {name!r} is listed twice")
         url, *words = rest.split() or [""]
         if problem := problem_of_url(url):
             raise ValueError(f"the URL of {name!r} {problem}")
-        plain = Endpoint(name, url.rstrip("/"), place=_place_of(url))
-        found[name] = _with_words(plain, words)
-    return tuple(found.values())
+        seen.add(name)
+        yield name, url, words
 
 
 def problem_of_url(url: str) -> str:
@@ -237,18 +244,8 @@ def webhooks_from(text: str) -> tuple[Webhook, ...]:
 
     Raises ValueError with a sentence for the first that is wrong. It does not repeat an address, which may be secret.
     """
-    found: dict[str, Webhook] = {}
-    for number, entry in enumerate(filter(None, (part.strip() for part in text.split(","))), start=1):
-        name, equals, rest = (part.strip() for part in entry.partition("="))
-        if not equals or not NAME.fullmatch(name):
-            raise ValueError(f"entry {number} is not of the form name=https://host/path, with a name of small letters")
-        if name in found:
-            raise ValueError(f"the name {name!r} is listed twice")
-        url, *words = rest.split() or [""]
-        if problem := problem_of_url(url):
-            raise ValueError(f"the URL of {name!r} {problem}")
-        found[name] = Webhook(name, url, _events_of(name, words))
-    return tuple(found.values())
+    servers = named_servers(text, "https://host/path")
+    return tuple(Webhook(name, url, _events_of(name, words)) for name, url, words in servers)
 
 
 def _events_of(name: str, words: list[str]) -> tuple[str, ...]:

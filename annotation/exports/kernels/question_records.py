@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.json import format as indented
 
 from annotation.enums import Difficulty, QuestionState, Sex, Task
 from annotation.files.kernels.strictjson import Entry
@@ -34,6 +35,7 @@ from annotation.questionbank.kernels.fields import (
 )
 from annotation.questionbank.kernels.records import NOTHING_KEPT, KeptSource, RecordReader, RecordRules
 
+encode = json.JSONEncoder(ensure_ascii=False).encode
 TASK_NAMES = {task: name for name, task in USUAL_TASK_NAMES.items()}
 # Of a record whose layout was not kept: fields with something in them, in the order of the files that were seen.
 USUAL_ORDER = (
@@ -128,12 +130,10 @@ def usual_record(question: StoredQuestion, image_lists: Sequence[str] = IMAGE_LI
     usual = {own: name for name, own in _renamed(question).items()}
     layout = question.source.layout or _usual_layout(found)
     kept = question.source.as_written
-    record = {}
-    for own in layout:
-        name = usual.get(own, own)
-        record[name] = kept[own] if own in kept else kept.get(name, found.get(name))
-    before, now = question.imported.fields(), question.written.fields()
-    if before != now:
+    found |= kept
+    record = {usual.get(own, own): found.get(own if own in kept else usual.get(own, own)) for own in layout}
+    if question.imported != question.written:
+        before, now = question.imported.fields(), question.written.fields()
         written = _fields_of_wording(question, question.written)
         record |= {name: written[name] for name in {_record_name(name) for name in now if before[name] != now[name]}}
     left_out = question.written.left_out
@@ -145,28 +145,33 @@ def usual_record(question: StoredQuestion, image_lists: Sequence[str] = IMAGE_LI
     return record
 
 
-def record_of(question: StoredQuestion) -> dict[str, Any]:
-    """The record under the names that its file has."""
+def record_of(question: StoredQuestion, usual: dict[str, Any]) -> dict[str, Any]:
+    """The record, of its usual one, under the names that its file has."""
     renamed = _renamed(question)
-    record = {renamed.get(name, name): value for name, value in usual_record(question).items()}
+    record = {renamed.get(name, name): value for name, value in usual.items()}
     if renamed and LEFT_OUT in record:
         record[LEFT_OUT] = [{renamed.get(name, name): part for name, part in one.items()} for one in record[LEFT_OUT]]
     return record
 
 
-def text_of(question: StoredQuestion) -> str:
+def text_of(question: StoredQuestion, usual: dict[str, Any]) -> str:
     """The record as a member of the one object of a file. A record without a state is as it was imported."""
     mark = {STATE: question.state} if question.state not in ("", QuestionState.IMPORTED) else {}
     mark |= {SPLIT: question.split} if question.split else {}
-    return json.dumps({question.key: record_of(question) | mark}, indent=1, ensure_ascii=False)[1:-1].rstrip()
+    # json itself indents in Python, member by member.
+    return indented(encode({question.key: record_of(question, usual) | mark}), indent=1)[1:-1].rstrip()
 
 
-def is_given_back(question: StoredQuestion) -> bool:
-    """Whether a question that did not change gives, read anew, all that was in its file."""
+def is_given_back(question: StoredQuestion, usual: dict[str, Any], readers: dict[str, RecordReader]) -> bool:
+    """Whether a question that did not change gives, read anew, all that was in its file.
+
+    ``readers``, by folder, are kept between questions: a reader reads what questions of an exam share once.
+    """
     if question.imported != question.written:
         return True
-    rules = RecordRules(question.folder, min_explanation=0)
-    read, _problems = RecordReader(rules).read(Entry(question.key, record_of(question), ()))
+    if (folder := question.folder) not in readers:
+        readers[folder] = RecordReader(RecordRules(folder, min_explanation=0))
+    read, _problems = readers[folder].read(Entry(question.key, record_of(question, usual), ()))
     return read is not None and read.content_sha256 == question.content_sha256
 
 
@@ -229,11 +234,11 @@ def is_column(name: str) -> bool:
     return name in KNOWN or (name not in _NEVER and name == name.strip() != "" and field_of_column(name) == name)
 
 
-def cells_of(question: StoredQuestion, columns: Sequence[str]) -> list[str]:
-    """One row."""
-    fields: dict[str, Any] = {**usual_record(question, TABLE_LISTS), **question.written.fields(), ID: question.key}
+def cells_of(question: StoredQuestion, usual: dict[str, Any]) -> dict[str, str]:
+    """One row by the names of its columns, without empty cells."""
+    fields: dict[str, Any] = {**usual, **question.written.fields(), ID: question.key}
     fields |= {STATE: question.state, SPLIT: question.split}
-    return [cell_text(name, fields.get(name)) for name in columns]
+    return {name: text for name, value in fields.items() if (text := cell_text(name, value))}
 
 
 def cell_text(name: str, value: Any) -> str:
@@ -245,14 +250,15 @@ def cell_text(name: str, value: Any) -> str:
         return sex.label if sex else value.strip()  # a column of F is read as false by R and others
     if name in TABLE_LISTS and isinstance(value, list):
         return "|".join("" if part is None else str(part) for part in value).strip()
-    return json.dumps(value, ensure_ascii=False)
+    return encode(value)
 
 
-def fields_of_line(question: StoredQuestion) -> dict[str, Any]:
+def line_of(question: StoredQuestion, usual: dict[str, Any]) -> str:
     """The record of JSON Lines: the id first, a difficulty that a side file gave last."""
-    record = record_of(question)
+    record = record_of(question, usual)
     record.pop(ID, None)
     level = question.written.difficulty
     if level and not record.get("difficulty"):
         record["difficulty"] = level
-    return {ID: question.key, **record, STATE: question.state, **({SPLIT: question.split} if question.split else {})}
+    split = {SPLIT: question.split} if question.split else {}
+    return encode({ID: question.key, **record, STATE: question.state, **split})

@@ -86,7 +86,7 @@ def in_words(value: float | None, limits: Sequence[float] | Array | None) -> str
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Text; an apostrophe in front keeps spreadsheets from taking it for a formula."""
+    """Text; an apostrophe in front keeps programs from taking it for something else."""
     found = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
     return found.apply(lambda column: column.str.removeprefix("'"))
 
@@ -444,6 +444,8 @@ def round_lines(folder: Path, facts: Json) -> Iterator[Line]:
     against = (reviews[["flag_key_wrong", "flag_no_valid_option"]] == "true").any(axis=1)
     accepts = ((reviews.verdict == "accept") & ~against).groupby([reviews.cluster, reviews.of]).all().droplevel("of")
     found = {"expert_ceiling": is_key[is_asked].set_axis(reviews.cluster[is_asked]), "accepted": accepts}
+    meant = reviews.blind_meant.where(reviews.blind_meant != "", reviews.blind_best)
+    found["expert_ceiling_meant"] = (meant == reviews.key)[is_asked].set_axis(reviews.cluster[is_asked])
     for row in read_csv(folder / "tables" / "shares.csv").to_dict("records"):
         if row["name"] in found:
             yield from share_lines(row["name"], found[row["name"]], row)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict, Word
 from annotation.files.kernels.sent_tables import check_columns, lines_of_csv, read_rows
 from annotation.files.kernels.strictjson import BOM, NO_CHARACTERS, NO_TEXT, FileRefused, entries_of_lines, unreadable
-from annotation.questionbank.kernels.entries import restored
+from annotation.questionbank.kernels.entries import read_cell
 from annotation.review.kernels.form import (
     CANNOT_JUDGE,
     CATEGORY_LIMIT,
@@ -28,6 +28,7 @@ from annotation.review.kernels.form import (
     Judgement,
     check_blind,
     check_judgement,
+    could_mean,
     differs,
     following_flags,
     make_blind,
@@ -61,6 +62,7 @@ class ReviewRow(Struct, frozen=True):
     revision: int
     reviewer: str
     blind: Blind | None
+    meant: str  # in place of the blind answer, a letter or "none"; empty: what was answered
     judgement: Judgement
     simulated: bool
 
@@ -89,7 +91,7 @@ def _of_table(content: bytes, known: Collection[str]) -> Iterator[Row]:
         if fault:
             raise unreadable("cells", f"Row {number}: {fault}".rstrip("."))
         _check_named(cells)
-        yield number, {name: restored(cell.strip()) for name, cell in cells.items()}
+        yield number, {name: read_cell(cell.strip()) for name, cell in cells.items()}
 
 
 def _of_lines(content: bytes, known: Collection[str]) -> Iterator[Row]:
@@ -159,7 +161,8 @@ class _Reading:
             question_id=self.cell(QUESTION_ID),
             revision=self._whole("revision"),
             reviewer=self.cell("reviewer"),
-            blind=self._blind(),
+            blind=(blind := self._blind()),
+            meant=self._meant(blind),
             judgement=self._judgement(),
             simulated=self._is_true("simulated"),
         )
@@ -193,6 +196,12 @@ class _Reading:
         for problem in check_blind(blind):
             self.fault(BLIND[problem.field], problem.message)
         return blind
+
+    def _meant(self, blind: Blind | None) -> str:
+        meant = self.cell("blind_meant")
+        if meant and (blind is None or meant not in could_mean(blind.best)):
+            self.fault("blind_meant", "Write the letter that was meant, or none, where it is not the blind answer.")
+        return meant
 
     def _judgement(self) -> Judgement:
         verdict = self._word("verdict", Verdict)

@@ -27,11 +27,11 @@ from annotation.generation.kernels.question_faults import (
     fault_of_words,
     names_another_finding,
 )
-from annotation.prompts.kernels.filling import ShippedPrompt
-from annotation.quality.kernels.identifiers import spot_identifiers
-from annotation.quality.kernels.question_checks import prior_words
-from annotation.quality.kernels.rules import CheckedQuestion
+from annotation.model_calls.kernels.filling import ShippedPrompt
 from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, FieldRefused, split_options
+from annotation.questionbank.kernels.identifiers import spot_identifiers
+from annotation.questionbank.kernels.question_checks import prior_words
+from annotation.questionbank.kernels.rules import CheckedQuestion
 
 MOST_QUESTIONS = 10  # of one exam
 LONGEST_TEXT, LONGEST_NAME = 600, 200  # characters that a schema allows

@@ -22,8 +22,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from annotation.enums import Word
-from annotation.quality.kernels.rules import are_contrary, singular, usual_words, words_of
-from annotation.quality.kernels.vocabulary import COMMON_WORDS, FILLERS, as_words
+from annotation.questionbank.kernels.rules import are_contrary, singular, usual_words, words_of
+from annotation.questionbank.kernels.vocabulary import COMMON_WORDS, FILLERS, as_words
 
 # Separated by bars. PSEUDO: look like triggers. PRE, POST, BOTH: deny what follows, precedes. MAYBE: leave it open.
 PSEUDO = """no increase|no suspicious change|no significant change|no change|no interval change|no definite change|

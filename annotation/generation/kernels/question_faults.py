@@ -15,10 +15,10 @@ from msgspec import Struct
 from annotation.call_enums import Polarity
 from annotation.enums import Task
 from annotation.generation.kernels.negation import Stated, have_words_in_common, stated_words
-from annotation.quality.kernels.identifiers import spot_identifiers
-from annotation.quality.kernels.question_checks import check
-from annotation.quality.kernels.rules import CheckedQuestion, are_contrary, usual_words, words_of
-from annotation.quality.kernels.vocabulary import (
+from annotation.questionbank.kernels.identifiers import spot_identifiers
+from annotation.questionbank.kernels.question_checks import check
+from annotation.questionbank.kernels.rules import CheckedQuestion, are_contrary, usual_words, words_of
+from annotation.questionbank.kernels.vocabulary import (
     ASKS_FOR_ABSENCE,
     ASKS_FOR_PRESENCE,
     COMMON_WORDS,

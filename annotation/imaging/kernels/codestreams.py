@@ -57,6 +57,7 @@ SENTENCES: dict[str, str] = {
     "colour_space": _("The colour space of this image is not grey or RGB."),
     "same_uid": _("An image with the same SOP Instance UID and other pixels came in before."),
     "same_path": _("Another image came in from this path before; an image is never replaced."),
+    "not_given": _("The PACS has this image in its list and does not give it."),
     "link": _("This is a link; only real files are read."),
     "unreadable": _("The file cannot be read."),
     "archive": _("The ZIP file is damaged."),

@@ -17,18 +17,25 @@ from msgspec.structs import asdict
 from rich.progress import MofNCompleteColumn, TaskProgressColumn
 
 from annotation.management.base import ActCommand, cap_written, progress_bar
+from annotation.model_calls.versions import prompt_written
 from annotation.models import QuestionBank, Revision
-from annotation.prompts.versions import prompt_written
-from annotation.quality.checking import BankSummary, CheckResult, QualityRefused, RuleCount, check_revisions, summarise
-from annotation.quality.kernels.question_checks import ASKED
-from annotation.quality.kernels.rules import THRESHOLD
+from annotation.questionbank.checking import (
+    BankSummary,
+    CheckResult,
+    QualityRefused,
+    RuleCount,
+    check_revisions,
+    summarise,
+)
+from annotation.questionbank.kernels.question_checks import ASKED
+from annotation.questionbank.kernels.rules import THRESHOLD
 from annotation.site.slugs import the_one
 from annotation.statistics.kernels.estimate import NOT_ASKED, Estimate
 from annotation.validators.validator_exams import results_as_json
 from annotation.validators.validator_plans import ALL, CheckPlan, begin_checks, checks_wanted, plan_checks
 
 if TYPE_CHECKING:
-    from annotation.quality.duplicates import DuplicateResult, ShownPair, TwinResult
+    from annotation.questionbank.duplicates import DuplicateResult, ShownPair, TwinResult
 
 OF_VALIDATORS = ("model", "check", "prompt", "temperature", "max_tokens", "max_cost", "dry_run")
 SHOWN_WORDS = 90  # characters of a question beside a pair
@@ -109,13 +116,13 @@ class Command(ActCommand):
         self.answer(options, lambda: report, lambda: "\n".join(map(plan_as_text, plans)))
 
     def _compare(self, bank: QuestionBank, at: datetime, quiet: bool, threshold: float) -> DuplicateResult:
-        from annotation.quality.duplicates import check_duplicates  # loads scikit-learn
+        from annotation.questionbank.duplicates import check_duplicates  # loads scikit-learn
 
         with progress_bar(_("Comparing"), TaskProgressColumn, quiet=quiet) as watch:
             return check_duplicates(bank, actor=None, at=at, threshold=threshold, watch=watch)
 
     def _compare_across(self, bank: QuestionBank, at: datetime, quiet: bool, threshold: float) -> TwinResult:
-        from annotation.quality.duplicates import check_twins
+        from annotation.questionbank.duplicates import check_twins
 
         with progress_bar(_("Comparing with public banks"), TaskProgressColumn, quiet=quiet) as watch:
             return check_twins(bank, actor=None, at=at, threshold=threshold, watch=watch)

@@ -10,11 +10,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn
 
-from annotation.diversity.embedded_questions import compare_embedded, embed_questions, plan_embedding
 from annotation.management.base import ActCommand, ShownProgress, progress_bar
 from annotation.models import QuestionBank
 from annotation.models.quality import FOLDER
 from annotation.site.slugs import the_one
+from annotation.validators.embedded_questions import compare_embedded, embed_questions, plan_embedding
 
 
 class Command(ActCommand):

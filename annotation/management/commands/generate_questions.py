@@ -16,8 +16,8 @@ from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.generation.generation_plans import GenerationPlan, GenerationWanted, begin_generation, plan_generation
 from annotation.generation.kernels.sent_reports import SentReports, sent_file, sent_folder
 from annotation.management.base import ActCommand, cap_written
+from annotation.model_calls.versions import prompt_written
 from annotation.models import QuestionBank
-from annotation.prompts.versions import prompt_written
 from annotation.site.slugs import the_one
 
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from msgspec.structs import replace
 from rich.progress import DownloadColumn, MofNCompleteColumn
 
+from annotation.enums import Task
 from annotation.management.base import ActCommand, progress_bar
 from annotation.models import Revision
-from annotation.quality.checking import check_revisions
-from annotation.quality.kernels.rules import MIN_EXPLANATION
-from annotation.questionbank.importing import ImportResult, import_questions, locate
+from annotation.questionbank.archives import import_files, sources_in, take_apart
+from annotation.questionbank.checking import check_revisions
+from annotation.questionbank.importing import ImportResult, QuestionFile, locate
 from annotation.questionbank.kernels.column_matching import KEY_FORMS
 from annotation.questionbank.kernels.entries import BankRefused
+from annotation.questionbank.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.matchings import named_matching
 
 SHOWN_ERRORS = 20
@@ -28,7 +33,8 @@ class Command(ActCommand):
     help = "Import a question file. One refused record stores nothing, unless --skip-refused."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="JSON, JSON Lines, CSV, XLSX or Parquet")
+        forms = "JSON, JSON Lines, CSV, XLSX, Parquet, or a ZIP of these with images"
+        parser.add_argument("file", type=Path, metavar="FILE", help=forms)
         parser.add_argument("--bank", metavar="NAME", help="the bank, made when it is not there (default: file name)")
         parser.add_argument("--difficulty", type=Path, metavar="CSV", help="columns id,difficulty; wins over the file")
         parser.add_argument(
@@ -50,40 +56,60 @@ class Command(ActCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
         self._check_paths(options)
-        source = locate(path, images_folder=options["images_root"], difficulties=options["difficulty"])
-        if options["matching"]:
-            matching = named_matching(options["matching"])
-            source = replace(source, matching=replace(matching, key_form=options["key_form"] or matching.key_form))
+        matching = named_matching(options["matching"]) if options["matching"] else None
+        if matching:
+            matching = replace(matching, key_form=options["key_form"] or matching.key_form)
+        bank = options["bank"] = options["bank"] or path.stem
+        side_file = options["difficulty"]
+        with TemporaryDirectory(dir=settings.TEMP_ROOT) as folder:
+            found = take_apart(path, Path(folder))
+            sources = sources_in(found.members, Path(folder), bank, side_file, matching)
+            if not sources:
+                alone = locate(path, images_folder=options["images_root"], difficulties=side_file)
+                sources = [replace(alone, matching=matching)]
+            elif options["images_root"]:
+                raise CommandError(_("--images-root: the paths of a ZIP start in the ZIP."), returncode=2)
+            try:
+                result = self._import(sources, options)
+            except BankRefused as refusal:
+                if refusal.code != "difficulties":
+                    raise
+                raise CommandError(f"{side_file}: {refusal}. Nothing was stored.", returncode=2) from None
+        if result.stored:
+            self._check_wording(result, quiet=options["json"] or options["verbosity"] == 0, **options)
         try:
-            with progress_bar(
-                _("Reading"), DownloadColumn, quiet=options["json"] or options["verbosity"] == 0
-            ) as watch:
-                result = import_questions(
-                    source,
-                    bank_name=options["bank"] or path.stem,
+            self._print(result, found.n_images, **options)
+        finally:
+            if result.stored and found.n_images:
+                told = {"stdout": self.stdout, "stderr": self.stderr}
+                call_command("ingest_images", path, bank=bank, verbosity=0 if options["json"] else 1, **told)
+
+    def _import(self, sources: list[QuestionFile], options: dict[str, Any]) -> ImportResult:
+        """Files of a ZIP are all checked before the first of them is stored."""
+        skip, is_dry = options["skip_refused"], options["dry_run"]
+        quiet = options["json"] or options["verbosity"] == 0
+        for dry_run in (is_dry,) if len(sources) == 1 else sorted({True, is_dry}, reverse=True):
+            with progress_bar(_("Reading"), DownloadColumn, quiet=quiet) as watch:
+                result = import_files(
+                    sources,
+                    bank_name=options["bank"],
                     actor=None,
                     clock=timezone.now,
-                    dry_run=options["dry_run"],
-                    skip_refused=options["skip_refused"],
+                    dry_run=dry_run,
+                    skip_refused=skip,
                     min_explanation=options["min_explanation"],
                     watch=watch,
                 )
-        except BankRefused as refusal:
-            if refusal.code != "difficulties":
-                raise
-            raise CommandError(f"{options['difficulty']}: {refusal}. Nothing was stored.", returncode=2) from None
-        if result.stored:
-            self._check_wording(result, quiet=options["json"] or options["verbosity"] == 0, **options)
-        self._print(result, **options)
+            if not result.is_acceptable(skip):
+                break
+        return result
 
     def _check_wording(self, result: ImportResult, *, quiet: bool, **options: Any) -> None:
         """Of what came in, and can be seen already."""
-        imported = result.bank_import
-        assert imported is not None
         with progress_bar(_("Checking"), MofNCompleteColumn, quiet=quiet) as watch:
             checked = check_revisions(
-                imported.bank,
-                Revision.objects.filter(bank_import=imported),
+                result.imports[0].bank,
+                Revision.objects.filter(bank_import__in=result.imports),
                 actor=None,
                 at=timezone.now(),
                 min_explanation=options["min_explanation"],
@@ -107,11 +133,11 @@ class Command(ActCommand):
         if options["min_explanation"] < 0:
             raise CommandError(_("--min-explanation: a number from 0 up."), returncode=2)
 
-    def _print(self, result: ImportResult, **options: Any) -> None:
+    def _print(self, result: ImportResult, n_images: int, **options: Any) -> None:
         if options["json"]:
             self.stdout.write(json.dumps(result.as_json(), ensure_ascii=False, indent=1))
         elif options["verbosity"]:
-            self._print_counts(result, dry_run=options["dry_run"])
+            self._print_counts(result, n_images, dry_run=options["dry_run"])
         if result.look_alikes:
             sentence = _("%(n)d ids differ from others only by capitals, form or invisible characters: %(ids)s")
             named = ", ".join(result.look_alikes[:SHOWN_ERRORS])
@@ -133,7 +159,7 @@ class Command(ActCommand):
             kept = _("%(n)d of %(read)d records were refused and left out.")
             raise CommandError(kept % {"n": result.rejected, "read": result.read}, returncode=2)
 
-    def _print_counts(self, result: ImportResult, *, dry_run: bool) -> None:
+    def _print_counts(self, result: ImportResult, n_images: int, *, dry_run: bool) -> None:
         counts = result.counts
         heading = _("What would happen to the bank %(bank)s:") if dry_run else _("Bank %(bank)s:")
         if not dry_run and not result.stored:
@@ -149,3 +175,11 @@ class Command(ActCommand):
             (_("images"), counts.images),
         ):
             self.stdout.write(f"  {label:<12}{number:>10,}")
+        for task in Task:
+            if task in result.tasks:  # of a dry run, as the rest
+                self.stdout.write(f"  {task.label}: {result.tasks[task]:,}")
+        for one in result.differing:
+            which = _("the file counts") if one["counts"] == "file" else _("the bank counts")
+            self.stdout.write(f"  {one['key']}: {one['bank'][0]!r} / {one['file'][0]!r}: {which}")
+        if n_images and dry_run:
+            self.stdout.write(_("  The ZIP also holds %(n)s images.") % {"n": f"{n_images:,}"})

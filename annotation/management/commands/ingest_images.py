@@ -61,13 +61,19 @@ class Command(ActCommand):
             )
         return bank
 
-    def _print(self, result: IngestResult, *, as_json: bool, verbosity: int) -> None:
-        facts = result.as_json()
+    def _print(
+        self, result: IngestResult, told: dict[str, Any] | None = None, *, as_json: bool, verbosity: int
+    ) -> None:
+        facts = result.as_json() | (told or {})
         if as_json:
             self.stdout.write(json.dumps(facts, ensure_ascii=False, indent=1))
         elif verbosity:
             for label in ("files", "exams", "images", "duplicates", "quarantined"):
                 self.stdout.write(f"  {label:<12}{facts[label]:>8,}")
+            if facts.get("known"):
+                self.stdout.write(_("  {known:,} were here and were not fetched").format(**facts))
+            if facts.get("more"):
+                self.stdout.write(_("  The PACS has more of these; call this again, and it goes on with them."))
             if result.n_waiting:
                 self.stdout.write(_("  met {met:,} of {waiting:,} images that questions wait for").format(**facts))
             for reason, n in facts.get("reasons", {}).items():
@@ -83,6 +89,8 @@ class Command(ActCommand):
             self.stderr.write(f"{refusal['file']!r}: {refusal['message']} [{refusal['code']}]")
         if n_refused > SHOWN_REFUSALS and not as_json:
             self.stderr.write(_("%(n)d more; --json lists them.") % {"n": n_refused - SHOWN_REFUSALS})
+        if facts.get("problem"):
+            raise CommandError(facts["problem"], returncode=2)
         if n_refused:
             raise CommandError(
                 _("%(refused)d of %(files)d files were refused and are not stored.")

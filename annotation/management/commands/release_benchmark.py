@@ -78,7 +78,7 @@ def _near_released(plan: ReleasePlan, *, quiet: bool) -> NearReleased | None:
     """Compared now, and stored by nobody; None where nothing was released so far."""
     if not Release.objects.exists():
         return None
-    from annotation.quality.duplicates import find_released  # loads scikit-learn
+    from annotation.questionbank.duplicates import find_released  # loads scikit-learn
 
     with progress_bar("comparing with releases", TaskProgressColumn, quiet=quiet) as watch:
         result, _own, made = find_released(plan.wanted.bank, watch=watch)

@@ -30,12 +30,12 @@ from msgspec import Struct, field
 from annotation.enums import Difficulty, QuestionState, Split, Task
 from annotation.files.kernels.strictjson import MAX_KEY_CHARS, NO_TEXT, Entry, FileRefused
 from annotation.hashes import sha256_of
-from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.column_matching import MatchedEntries, Matching
 from annotation.questionbank.kernels.entries import SPLIT, STATE, read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, LEFT_OUT, ExamReader, ExamRecord, put_back
 from annotation.questionbank.kernels.fields import encode_in_order
+from annotation.questionbank.kernels.rules import MIN_EXPLANATION
 
 MOST_LAYOUTS = 200  # in the list of an import; a further one is stored with its record
 
@@ -195,6 +195,8 @@ class Batch(NamedTuple):
 
 def read_as(key: str) -> str:
     """What people read of an id: no capitals, one form of each letter, no characters that cannot be seen."""
+    if key.isascii() and key.isprintable():
+        return " ".join(key.lower().split())
     seen = "".join(one for one in normalize("NFKC", key).casefold() if category(one) not in ("Cf", "Cc", "Mn"))
     return " ".join(normalize("NFKC", seen).split())
 
@@ -227,7 +229,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
                 if hash(entry.key) in seen:
                     found = [*found, RecordProblem(entry.key, "", "duplicate_key", "The id is in the file twice.")]
                 elif hash(read_as(entry.key)) in readable:
-                    look_alikes.append(ascii(entry.key)[1:-1])
+                    look_alikes.append(entry.key)
                 seen.add(hash(entry.key))
                 readable.add(hash(read_as(entry.key)))
                 if record is None or found:

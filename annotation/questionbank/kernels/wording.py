@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from annotation.enums import _
 from annotation.files.kernels.strictjson import Fault
-from annotation.quality.kernels.identifiers import spot_identifiers
 from annotation.questionbank.kernels.fields import (
     LETTERS,
     FieldCheck,
@@ -21,13 +21,9 @@ from annotation.questionbank.kernels.fields import (
     read_options,
     read_task_name,
 )
+from annotation.questionbank.kernels.identifiers import spot_identifiers
 
 _words = re.compile(r"\s+|[^\s]+")
-
-
-def _(text: str) -> str:
-    """Mark a sentence for translation; pages translate it where it is shown."""
-    return text
 
 
 class Wording(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, OptionLetter, Verdict
+from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, OptionLetter, Verdict, _
 from annotation.review.kernels.form_design import FOLLOWING, GRADES, PAPER, FormDesign
 from annotation.review.kernels.transitions import ReviewRefused
 
@@ -19,11 +19,6 @@ GRADE_NEEDS_WORDS = 3  # a grade of this or less needs a flag or a comment
 TEXT_LIMIT = 5000
 CATEGORY_LIMIT = 200
 AGAINST_KEY = frozenset({Flag.KEY_WRONG, Flag.NO_VALID_OPTION})  # no question is accepted with one of these
-
-
-def _(text: str) -> str:
-    """Mark a sentence for translation; pages translate it where it is shown."""
-    return text
 
 
 class FormProblem(Struct, frozen=True):
@@ -90,6 +85,11 @@ def check_blind(blind: Blind) -> list[FormProblem]:
     if blind.difficulty not in {Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD}:
         problems.append(FormProblem("difficulty", "missing", _("Choose a difficulty: easy, medium or hard.")))
     return problems
+
+
+def could_mean(best: str) -> set[str]:
+    """What may have been meant in place of a blind answer: another letter, or "none"."""
+    return {"none", *OptionLetter.values()} - {best or "none", ""}
 
 
 def parse_blind(sent: Mapping[str, Sequence[str]]) -> tuple[Blind, list[FormProblem]]:

@@ -12,14 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from annotation.enums import Degree, Disagreement, Flag, GradeName
+from annotation.enums import Degree, Disagreement, Flag, GradeName, _
 from annotation.review.kernels.transitions import ReviewRefused
-
-
-def _(text: str) -> str:
-    """Mark a text for translation; pages translate it where it is shown."""
-    return text
-
 
 GRADES = (1, 2, 3, 4, 5)  # the scale, worst first; sentences that say “1 to 5” are written out
 

@@ -6,8 +6,7 @@ Whole numbers throughout, so every machine finds the same. A stored sample names
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 RULE = "ranked-1"  # change the name when a change would draw other questions
 SEED_MAX = 2**63 - 1
+AT_ONCE = 100_000  # of what large arrays would need large copies for
 _GOLDEN = 0x9E3779B97F4A7C15
 UNKNOWN = "unknown"  # the stratum of a question whose value is not given
 ALL = "all"  # the one stratum of a sample that is not stratified
@@ -49,14 +49,14 @@ class Frame(Struct, frozen=True):
     ----------
     numbers : int64 array, shape (n,)
         Question numbers of the bank, ascending, each once.
-    codes : int64 array, shape (n,)
+    codes : int32 array, shape (n,)
         Index into ``names`` for each question.
     names : tuple of str
         The strata, in the order in which they are shown.
     """
 
     numbers: NDArray[np.int64]
-    codes: NDArray[np.int64]
+    codes: NDArray[np.int32]
     names: tuple[str, ...]
 
     @property
@@ -72,35 +72,32 @@ class Frame(Struct, frozen=True):
 
     def sha256(self) -> str:
         """Over the ordered question numbers and their strata: two frames with the same hash draw the same sample."""
+        lines = ["%d\t" + name.replace("%", "%%") + "\n" for name in self.names]
         digest = hashlib.sha256()
-        for start in range(0, self.n, 10_000):
-            part = slice(start, start + 10_000)
-            rows = zip(self.numbers[part].tolist(), self.codes[part].tolist(), strict=True)
-            digest.update("".join(f"{number}\t{self.names[code]}\n" for number, code in rows).encode())
+        for start in range(0, self.n, AT_ONCE):
+            some = slice(start, start + AT_ONCE)
+            text = "".join([lines[code] for code in self.codes[some].tolist()]) % tuple(self.numbers[some].tolist())
+            digest.update(text.encode())
         return digest.hexdigest()
 
 
-def frame_of(questions: Iterable[tuple[int, str]], by: StratifyBy) -> Frame:
-    """Build the frame from (question number, value of the stratifying field); an empty value is the unknown stratum.
+def frame_of(numbers: NDArray[np.int64], codes: NDArray[np.int32], values: Sequence[str], by: StratifyBy) -> Frame:
+    """Build the frame from question numbers, and the place of each one's value among the ``values`` of the stratifying
+    field; an empty value is the unknown stratum.
 
     Raises ValueError when a number is there twice.
     """
     import numpy as np
 
-    numbers: list[int] = []
-    values: list[str] = []
-    for number, value in questions:
-        numbers.append(number)
-        values.append(stratum_name(value, by))
-    names = ordered_names(Counter(values), by)
-    code_of = {name: code for code, name in enumerate(names)}
-    unsorted = np.array(numbers, dtype=np.int64)
-    order = np.argsort(unsorted, kind="stable")
-    ascending = unsorted[order]
-    if len(ascending) > 1 and bool((ascending[1:] == ascending[:-1]).any()):
-        raise ValueError("a question is twice in the frame")
-    codes = np.array([code_of[value] for value in values], dtype=np.int64)[order]
-    return Frame(ascending, codes, names)
+    strata = {value: stratum_name(value, by) for value in set(values)}
+    names = ordered_names(set(strata.values()), by)
+    place_of = np.array([names.index(strata[value]) for value in values], dtype=np.int32)
+    if not bool((numbers[1:] > numbers[:-1]).all()):  # else no copy of large arrays is made
+        order = np.argsort(numbers, kind="stable")
+        numbers, codes = numbers[order], codes[order]
+        if bool((numbers[1:] == numbers[:-1]).any()):
+            raise ValueError("a question is twice in the frame")
+    return Frame(numbers, place_of[codes], names)
 
 
 def stratum_name(value: str, by: StratifyBy) -> str:
@@ -109,11 +106,11 @@ def stratum_name(value: str, by: StratifyBy) -> str:
     return value.strip() or UNKNOWN
 
 
-def ordered_names(counts: Counter[str], by: StratifyBy) -> tuple[str, ...]:
+def ordered_names(found: Iterable[str], by: StratifyBy) -> tuple[str, ...]:
     """Difficulties and tasks in their own order, categories by name; the unknown stratum last."""
     known = {StratifyBy.DIFFICULTY: Difficulty.values(), StratifyBy.TASK: Task.values()}.get(by, [])
     place = {value: index for index, value in enumerate(known) if value}
-    return tuple(sorted(counts, key=lambda name: (name == UNKNOWN, place.get(name, len(place)), name)))
+    return tuple(sorted(found, key=lambda name: (name == UNKNOWN, place.get(name, len(place)), name)))
 
 
 def sample_size(n_frame: int, per_thousand: int) -> int:
@@ -195,11 +192,13 @@ def draw(frame: Frame, allocation: Mapping[str, int], seed: int) -> list[Drawn]:
     chosen: list[NDArray[np.int64]] = []
     for code, name in enumerate(frame.names):
         members = np.flatnonzero(frame.codes == code)
-        by_rank = members[np.argsort(ranks[members], kind="stable")]
-        chosen.append(by_rank[: allocation.get(name, 0)])
+        if (n := allocation.get(name, 0)) < len(members):
+            members = members[np.argpartition(ranks[members], n)[:n]]  # the lowest, which are put in order below
+        chosen.append(members)
     places = np.concatenate(chosen) if chosen else np.array([], dtype=np.int64)
     places = places[np.argsort(ranks[places], kind="stable")]
-    return [Drawn(int(frame.numbers[place]), frame.names[int(frame.codes[place])]) for place in places]
+    drawn = zip(frame.numbers[places].tolist(), frame.codes[places].tolist(), strict=True)
+    return [Drawn(number, frame.names[code]) for number, code in drawn]
 
 
 def random_ranks(numbers: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
@@ -215,7 +214,11 @@ def random_ranks(numbers: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
     import numpy as np
 
     seeds = _mixed(np.array([seed % 2**64], dtype=np.uint64) + _GOLDEN)
-    return _mixed(_mixed(numbers.astype(np.uint64) * _GOLDEN) ^ seeds)
+    ranks = numbers.astype(np.uint64)
+    for start in range(0, len(ranks), AT_ONCE):
+        some = ranks[start : start + AT_ONCE]
+        some[:] = _mixed(_mixed(some * _GOLDEN) ^ seeds)
+    return ranks
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

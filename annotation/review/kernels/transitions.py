@@ -9,14 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from annotation.enums import AssignmentState as State
-from annotation.enums import QuestionState, RoundState, RoundSteps
+from annotation.enums import QuestionState, RoundState, RoundSteps, _
 from annotation.questionbank.kernels.entries import QUESTION_TRANSITIONS
 from annotation.refusals import Refused
-
-
-def _(text: str) -> str:
-    """Mark a sentence for translation; pages translate it where it is shown."""
-    return text
 
 
 class ReviewAct(StrEnum):

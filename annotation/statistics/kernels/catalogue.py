@@ -10,12 +10,8 @@ from enum import Enum, Flag, auto
 
 from msgspec import Struct
 
+from annotation.enums import _
 from annotation.statistics.kernels import estimate
-
-
-def _(label: str) -> str:
-    """Mark a text for translation; it is translated where it is shown."""
-    return label
 
 
 class Scale(Enum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from annotation.enums import _
 from annotation.statistics.kernels import estimate
-from annotation.statistics.kernels.catalogue import _
 
 
 class Caution(Struct, frozen=True):

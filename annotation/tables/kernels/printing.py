@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from annotation.figures.kernels.forms import printed_percent
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.estimate import Value
+from annotation.tables.kernels.forms import printed_percent
 from annotation.tables.kernels.table import (
     BY_CLUSTER,
     TEXT,

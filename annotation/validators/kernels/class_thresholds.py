@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from annotation.quality.kernels.question_checks import BIAS, IDENTIFIER_FREE
+from annotation.questionbank.kernels.question_checks import BIAS, IDENTIFIER_FREE
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 

@@ -8,17 +8,14 @@ bootstrap over questions, or over patients or exams where one has several.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+from msgspec import Struct
 
-from annotation.enums import Degree, Flag, GradeName
-from annotation.quality.kernels.question_checks import BIAS, C1, C2, C3, IMAGES
-from annotation.statistics.kernels.bootstrap import units_of
+from annotation.enums import Degree, Flag, GradeName, _
+from annotation.questionbank.kernels.question_checks import BIAS, C1, C2, C3, IMAGES
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
-from annotation.statistics.kernels.reviewers import grade_agreement
 
 DRAWS = 2_000
 PANEL = "validators"
@@ -26,11 +23,6 @@ RECALL_GRADE = 3  # of clinical quality, whose anchor is "recall or trivia"
 UNKNOWING_GRADE = 2  # of educational value, whose anchor is "answered without knowledge"
 GRADED = {C1: (GradeName.EDUCATIONAL_VALUE, UNKNOWING_GRADE), C2: (GradeName.CLINICAL_QUALITY, RECALL_GRADE)}
 FAULTS = frozenset({Flag.UNSOUND, Flag.KEY_WRONG, Flag.NO_VALID_OPTION, Flag.SEVERAL_VALID})
-
-
-def _(text: str) -> str:
-    """Mark a text for translation; pages translate it where it is shown."""
-    return text
 
 
 REFERENCES: Mapping[str, str] = {
@@ -75,8 +67,7 @@ def has_fault(opinions: Sequence[bool | None]) -> bool | None:
     return 2 * sum(given) > len(given) if given else None
 
 
-@dataclass(frozen=True)
-class JudgedTwice:
+class JudgedTwice(Struct, frozen=True):
     """A question with the verdict of a validator and what its reviewers say of it."""
 
     verdict: str
@@ -84,8 +75,7 @@ class JudgedTwice:
     cluster: str  # patient, or exam where no patient is known
 
 
-@dataclass(frozen=True)
-class ReviewerExam:
+class ReviewerExam(Struct, frozen=True):
     """``sensitivity``: of the questions with a fault, how many the validator fails; ``specificity``: of the others, how
     many it passes.
     """
@@ -99,6 +89,11 @@ class ReviewerExam:
 
 
 def examine(judged: Sequence[JudgedTwice], *, validator: str, seed: int = 1) -> ReviewerExam:
+    import numpy as np  # not at every start
+
+    from annotation.statistics.kernels.bootstrap import units_of
+    from annotation.statistics.kernels.reviewers import grade_agreement
+
     faulty = [one for one in judged if one.has_fault]
     sound = [one for one in judged if not one.has_fault]
     decided = [one for one in judged if one.verdict != "undecided"]

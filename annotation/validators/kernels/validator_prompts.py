@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.prompts.kernels.filling import ShippedPrompt
-from annotation.quality.kernels.question_checks import BIAS, C1, C2, C3, IMAGES, RATING
+from annotation.model_calls.kernels.filling import ShippedPrompt
+from annotation.questionbank.kernels.question_checks import BIAS, C1, C2, C3, IMAGES, RATING
 
 VERDICT_SCHEMA = """{"type":"object","properties":{"reason":{"type":"string","maxLength":600},\
 "verdict":{"type":"string","enum":["pass","fail","undecided"]}},"required":["reason","verdict"],\

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 
 from django.conf import settings
 from django.contrib import messages
 from django.db.models import Prefetch
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -20,7 +19,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import ImageState, JobState, RenditionKind, Role, ViewPosition
 from annotation.exports.source_names import near_names
-from annotation.forms.images import CreditForm, ImageFilterForm, ReasonForm, UploadForm, ViewForm
+from annotation.forms.images import CreditForm, FetchForm, ImageFilterForm, ReasonForm, UploadForm, ViewForm
 from annotation.ingest import serving, uploading
 from annotation.ingest.describing import images_of_banks, say_views, stated_views
 from annotation.ingest.matching import missing_images
@@ -29,12 +28,13 @@ from annotation.ingest.uploading import images_of_upload
 from annotation.models import AuditEvent, QuestionBank, Rendition, Upload
 from annotation.models.fields import AsRead
 from annotation.outcomes.next_steps import next_of_images
-from annotation.questionbank.listing import ImageCounts, images_of_bank
+from annotation.questionbank.image_counts import images_of_bank, images_of_site
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
-from annotation.site.sorted_tables import Columns, numbered_page, sorted_page
+from annotation.site.sorted_tables import BoundedPaginator, Columns, numbered_page, sorted_page
 from annotation.views.site.administration import delete_or_ask
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
+from annotation.views.site.downloads import texts_response
 
 UPLOADS_PER_PAGE = 50
 SORTED_BY: Columns = {
@@ -88,6 +88,25 @@ def _only_bank() -> str | None:
 
 
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def fetch_new(request: AuthenticatedRequest) -> HttpResponse:
+    """Ask a PACS of the settings for images."""
+    from annotation.ingest.fetching import keep_fetch, query_of  # loads requests: not at every start
+
+    names = [(one.name, one.name) for one in settings.DICOMWEB]
+    form = FetchForm(request.POST or None, initial={"bank": request.GET.get("bank") or _only_bank()})
+    form.offer("pacs", names)
+    if request.method == "POST" and form.is_valid():
+        asked = {**form.cleaned_data, "today": timezone.localdate()}
+        pacs, bank = asked.pop("pacs"), asked.pop("bank")
+        upload = run_on_form(form, lambda: keep_fetch(pacs, query_of(**asked), bank=bank, **by(request)))
+        if upload is not None:
+            return redirect("upload", upload.public_id)
+    context = {"form": form, "names": names}
+    return render(request, "annotation/images/fetch_new.html", context, status=422 if form.errors else 200)
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
 @require_safe
 @vary_on_headers("HX-Request")
 def upload(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
@@ -100,6 +119,7 @@ def upload(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "job": job,
         "result": result,
         "refused": _refused(result),
+        "silence": settings.DICOM_SILENCE_SECONDS,
         "may_delete": is_administrator(request.user),
         "may_manage": is_coordinator(request.user),
         "may_decide": may_see_quarantine(request.user),
@@ -113,19 +133,14 @@ def upload(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
 @require_safe
-def upload_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+def upload_report(request: AuthenticatedRequest, public_id: str) -> FileResponse:
     """The refused files as CSV."""
     shown = _upload(public_id)
     if shown.job is None or shown.job.result is None:
         raise Http404
     uploading.note_report_taken(shown, **by(request))
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="upload-{shown.created_at:%Y-%m-%d-%H%M}-refused.csv"'
-    writer = csv.writer(response)
-    writer.writerow(REPORT_COLUMNS)
-    for row in _refused(shown.job.result):
-        writer.writerow([_cell(str(row.get(name, ""))) for name in REPORT_COLUMNS])
-    return response
+    name = f"upload-{shown.created_at:%Y-%m-%d-%H%M}-refused"
+    return texts_response(name, REPORT_COLUMNS, _refused(shown.job.result))
 
 
 @role_required(Role.ADMINISTRATOR)
@@ -140,11 +155,6 @@ def _upload(public_id: str) -> Upload:
 
 def _refused(result: Mapping[str, list[dict[str, str]]]) -> list[dict[str, str]]:
     return [*result.get("refused", []), *result.get("credits_refused", [])]
-
-
-def _cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _wants_json(request: AuthenticatedRequest) -> bool:
@@ -182,17 +192,17 @@ def images(request: AuthenticatedRequest) -> HttpResponse:
     wanted = form.cleaned_data if form.is_valid() else {}
     found = images_of_banks().order_by("-exam_id", "position", "id")
     if bank := wanted.get("bank"):
-        found = found.filter(exam__bank=bank)
+        found = found.filter(exam__in=bank.exams.order_by().values("pk"))  # along the index of exams: sorted already
     if state := wanted.get("state"):
         found = found.filter(state=state)
     if upload := wanted.get("upload"):
         found = found.filter(pk__in=images_of_upload(upload))
     previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
-    page = numbered_page(request.GET, found.prefetch_related(previews), IMAGES_PER_PAGE)
+    page = numbered_page(request.GET, found.prefetch_related(previews), IMAGES_PER_PAGE, BoundedPaginator)
     template = "_image_list.html" if asks_for_part(request) else "list.html"
     context = {"form": form, "page": page, "is_filtered": any(wanted.values()), "only_bank": wanted.get("bank")}
     if not asks_for_part(request):
-        counts = images_of_bank(bank) if bank else ImageCounts.of(images_of_banks())
+        counts = images_of_bank(bank) if bank else images_of_site()
         slug = bank.slug if bank else ""
         context["next"] = next_of_images(counts, decides=may_see_quarantine(request.user), bank=slug)
     return render(request, f"annotation/images/{template}", context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -23,9 +23,6 @@ from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
 
 from annotation.contributions import without_images
-from annotation.discussion.commenting import note_seen, parts_of
-from annotation.discussion.history import Event, life_of
-from annotation.discussion.selected_questions import tags_of
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import (
     EXPLANATIONS,
@@ -43,35 +40,40 @@ from annotation.enums import (
 from annotation.exports.bank_export import export_bank_zip
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import Format, scratch_file
-from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.generation.question_origins import origin_of
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
+from annotation.models.fields import AsRead
 from annotation.outcomes.next_steps import next_in_bank
-from annotation.quality.checking import findings_of
-from annotation.quality.gates import gate_of, state_by_gate
-from annotation.quality.kernels.question_checks import DIVERSITY
-from annotation.quality.validity import parts_of_question
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.bank_life import is_unused
+from annotation.questionbank.checking import findings_of
 from annotation.questionbank.filters import BankSearch, counted_splits
+from annotation.questionbank.gates import gate_of, state_by_gate
+from annotation.questionbank.image_counts import images_of_bank
 from annotation.questionbank.kernels.entries import BankRefused
+from annotation.questionbank.kernels.question_checks import DIVERSITY
 from annotation.questionbank.listing import (
     MOST_LISTED,
     SORTED_BY,
     PageStart,
     category_tree,
-    images_of_bank,
     n_questions,
     questions_page,
     taxonomy_file,
 )
+from annotation.questionbank.validity import parts_of_question
+from annotation.review.commenting import note_seen, parts_of
+from annotation.review.history import Event, life_of
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import findings_shown_to, revisions_in_pairs_of, withheld_questions
+from annotation.review.selected_questions import tags_of
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import asked_sorting, numbered_page
+from annotation.site.sorted_tables import BoundedPaginator, Columns, asked_sorting, sorted_page
+from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.templatetags.pages import kept_fragment
+from annotation.validators.validator_exams import examined
 from annotation.views.bank_validators import valid_context
 from annotation.views.comments import discussion_context
 from annotation.views.questionbank.chosen import last_job, last_outcome
@@ -157,11 +159,11 @@ def _view_words(position: str, missing: str) -> str:
 
 MISSING_PER_PAGE = 100
 EVENTS_SHOWN = 25  # of a history; the rest on request
-MISSING_SORTED_BY: dict[str, Callable[[MissingImage], Any]] = {
-    "path": lambda one: one.path,
-    "view": lambda one: one.view_label,
-    "exam": lambda one: one.exam,
-    "questions": lambda one: one.questions or None,
+MISSING_SORTED_BY: Columns = {
+    "path": AsRead("path"),
+    "view": "view_position",
+    "exam": "exam__pseudonym",
+    "questions": "question",
 }
 
 
@@ -263,8 +265,6 @@ def _number(request: AuthenticatedRequest, name: str) -> int | None:
 @require_GET
 def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
     """One question with its exam and history; key, explanation and report for coordinators only."""
-    from annotation.validators.validator_exams import examined  # loads numpy: not at every start
-
     questions = Question.objects.select_related("bank", "exam")
     one = get_object_or_404(questions, bank__slug=slug, number=number)
     revisions = list(
@@ -397,10 +397,9 @@ def bank_source_ids(request: AuthenticatedRequest, slug: str) -> FileResponse:
 def bank_missing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The images that questions name and whose files have not come in."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    sorting = asked_sorting(request.GET, MISSING_SORTED_BY)
-    found = sorting.of_list(list_missing(one), MISSING_SORTED_BY)
-    page = numbered_page(request.GET, found, MISSING_PER_PAGE)
-    return render(request, "annotation/bank/missing.html", {"bank": one, "page": page, "sorting": sorting})
+    context = sorted_page(request.GET, list_missing(one), MISSING_SORTED_BY, MISSING_PER_PAGE, BoundedPaginator)
+    rows = [MissingImage.of(image) for image in context["page"]]
+    return render(request, "annotation/bank/missing.html", {"bank": one, "rows": rows, **context})
 
 
 @role_required(Role.COORDINATOR)

@@ -17,22 +17,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from msgspec import Struct
 from msgspec.structs import replace
 
-from annotation.discussion.selected_questions import (
-    UNDOES,
-    Outcome,
-    QuestionsAct,
-    SelectedAct,
-    ask_for_change,
-    change_questions,
-    changed_numbers,
-    tags_in,
-)
 from annotation.enums import Role
 from annotation.forms.bank import ChosenForm, RevisionForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Finding, Image, Job, Question, QuestionBank, Revision
-from annotation.quality.checking import dismiss
 from annotation.questionbank.answers import read_truth
+from annotation.questionbank.checking import dismiss
 from annotation.questionbank.editing import (
     current_revision,
     image_labels,
@@ -48,6 +38,16 @@ from annotation.questionbank.kernels.wording import IMAGES, Wording
 from annotation.refusals import Refused
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import draw_sample
+from annotation.review.selected_questions import (
+    UNDOES,
+    Outcome,
+    QuestionsAct,
+    SelectedAct,
+    ask_for_change,
+    change_questions,
+    changed_numbers,
+    tags_in,
+)
 from annotation.views.site.confirming import number_sent, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from contextlib import suppress
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import FileResponse, Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,12 +14,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import JobState, Role, Task
-from annotation.exports.tables import neutralised
 from annotation.forms.bank import ImportForm
 from annotation.forms.columns import ColumnsForm
 from annotation.ingest.uploading import note_report_taken
 from annotation.models import ColumnMatching, Job, QuestionBank, Upload
-from annotation.questionbank.listing import images_of_bank
+from annotation.questionbank.image_counts import images_of_bank
 from annotation.questionbank.matchings import (
     LONGEST_NAME,
     check_matched,
@@ -53,6 +50,7 @@ from annotation.views.site.confirming import (
     run_on_form,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
+from annotation.views.site.downloads import texts_response
 
 
 @role_required(Role.COORDINATOR)
@@ -151,24 +149,18 @@ def question_import_store(request: AuthenticatedRequest, public_id: str) -> Http
 
 @role_required(Role.COORDINATOR)
 @require_GET
-def question_import_report(request: AuthenticatedRequest, public_id: str, form: str) -> HttpResponse:
+def question_import_report(request: AuthenticatedRequest, public_id: str, form: str) -> JsonResponse | FileResponse:
     """The report to keep: everything as JSON, or the refused records as CSV."""
     upload = _upload(public_id)
     job = _job_of(upload)
     if job.result is None:
         raise Http404(_("There is no report yet."))
     note_report_taken(upload, **by(request))
-    name = f"import-{public_id}.{form}"
-    if form == "json":
-        response: HttpResponse = JsonResponse(job.result, json_dumps_params={"indent": 1, "ensure_ascii": False})
-    else:
-        text = io.StringIO()
-        table = csv.writer(text)
-        table.writerow(["key", "field", "code", "message"])
-        for row in job.result.get("errors", []):
-            table.writerow([neutralised(row[column]) for column in ("key", "field", "code", "message")])
-        response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    name = f"import-{public_id}"
+    if form == "csv":
+        return texts_response(name, ("key", "field", "code", "message"), job.result.get("errors", []))
+    response = JsonResponse(job.result, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="{name}.json"'
     return response
 
 

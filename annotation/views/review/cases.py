@@ -22,6 +22,7 @@ from django_htmx.http import HttpResponseClientRedirect, push_url
 
 from annotation.case.kernels.traces import Trace, parse_events, readable_trace
 from annotation.enums import FINAL_STATES, AssignmentState, ReturnReason
+from annotation.forms.display import DisplayForm, shown_check
 from annotation.models import Assignment
 from annotation.review.answering import (
     MANY,
@@ -40,9 +41,10 @@ from annotation.review.kernels.form import FormProblem, incomplete, parse_blind,
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.showing import show_case
 from annotation.review.submitting import hand_back, hide_identifying_images, leave_for_next, skip, submit_review
+from annotation.review.viewing import asked_screen, check_display, newest_check, pattern_now
 from annotation.views.review.case_form import case_form
 from annotation.views.site.confirming import number_sent
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from annotation.views.site.errors import problem
 
 ENDED = {"round_not_open", "not_the_reviewer"}  # refusals after which nothing can be done at this case
@@ -54,8 +56,10 @@ NOT_OF_THE_FORM = {"csrfmiddlewaretoken", "based_on", "known", "sequence", "page
 @never_cache
 @vary_on_headers("HX-Request")
 def review_case(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """One question beside its exam, at the step that this reviewer has reached."""
+    """One question beside its exam, at the step that this reviewer has reached; first the check of the display."""
     assignment = own_assignment_or_404(request, public_id)
+    if asked_screen(assignment.round, request.user) == "null" and not asks_for_part(request):
+        return redirect("review-display", public_id)
     mark_opened(assignment, at=timezone.now())
     return case_page(request, assignment)
 
@@ -74,10 +78,30 @@ def case_page(
     is_fragment = asks_for_part(request)
     template = "annotation/review/_case.html" if is_fragment else "annotation/review/case.html"
     context = {"case": case, **case_form(case, problems=problems, sent=sent)}
+    context["checked_on"] = asked_screen(assignment.round, request.user)
     response = render(request, template, context, status=status)
     if is_fragment:
         push_url(response, reverse("review-case", args=[assignment.public_id]))
     return response
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def review_display(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """The check of the display before the first case; over a case on another screen, its page sends it and gets 204."""
+    assignment = own_assignment_or_404(request, public_id)
+    if not asked_screen(assignment.round, request.user):
+        return redirect("review-case", public_id)
+    form, problem = DisplayForm(request.POST if request.method == "POST" else None), ""
+    if request.method == "POST":
+        problem = form.check(partial(check_display, assignment.round, **by(request)))
+        if not problem:
+            return HttpResponse(status=204) if asks_for_part(request) else redirect("review-case", public_id)
+    before = newest_check(assignment.round, request.user)
+    check = shown_check(form, before, pattern_now(assignment.round, request.user, before), problem)
+    context = {"round": assignment.round, **check}
+    return render(request, "annotation/review/display.html", context, status=422 if problem else 200)
 
 
 # --- acts -----------------------------------------------------------------------------------------

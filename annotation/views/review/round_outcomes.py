@@ -32,13 +32,13 @@ from annotation.exports.review_report_job import (
     take_review_report,
 )
 from annotation.exports.tables import ExportRefused
-from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.forms.reviews import ReviewFileForm
 from annotation.models import Job, QuestionBank, ReviewRound
 from annotation.outcomes.round_figures import RoundFigure, figure_file
 from annotation.review.onlookers import rounds_in_sight
 from annotation.review.outcomes import newest_reviews, rules_of
 from annotation.site.permissions import is_coordinator
+from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.views.review.rounds import (
     Scope,
     asked_rule,

@@ -22,7 +22,7 @@ from annotation.case.kernels.durations import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState, RoundSteps
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
-from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.forms.display import check_in_words
 from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
@@ -59,7 +59,7 @@ from annotation.review.reviewer_progress import (
     with_lags,
 )
 from annotation.review.rounds import has_work, missing_images
-from annotation.review.viewing import size_text, viewing_of
+from annotation.review.viewing import newest_check, newest_checks, size_text, viewing_of
 from annotation.site.permissions import (
     is_administrator,
     is_coordinator,
@@ -69,6 +69,7 @@ from annotation.site.permissions import (
 )
 from annotation.site.sorted_tables import numbered_page, sorted_page
 from annotation.statistics.kernels.issues import CountingRule
+from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
 from annotation.views.site.downloads import package_response, table_response
 
@@ -280,14 +281,14 @@ def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[
 def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordinates: bool) -> dict[str, Any]:
     progress = with_lags(reviewer_progress(review_round), review_round, timezone.now())
     n_all, n_submitted = sum(one.n_all for one in progress), sum(one.n_submitted for one in progress)
-    context: dict[str, Any] = {
-        "progress": progress,
+    missing = missing_images(review_round) if review_round.state == RoundState.DRAFT else None
+    context: dict[str, Any] = {"progress": progress, "missing": missing} | {
+        "not_passed": {pk for pk, check in newest_checks(review_round).items() if not check["passed"]},
         "n_all": n_all,
         "n_submitted": n_submitted,
         "n_open": n_all - n_submitted,
-        "missing": missing_images(review_round) if review_round.state == RoundState.DRAFT else None,
         "n_returned": sum(one.n_returned for one in progress),
-        "next": next_on_page(review_round, request.user) if coordinates else None,
+        "next": next_on_page(review_round, request.user, missing) if coordinates else None,
         "n_questions": review_round.plan.questions.count(),
         "coordinates": coordinates,
         "may_delete": is_administrator(request.user) and not has_work(review_round),
@@ -309,8 +310,8 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
         context["viewing_form"] = ViewingForm.of(review_round)
         context["ineligible"] = ineligible_reviewers(review_round, [one.person for one in progress if not one.has_left])
     if coordinates and review_round.state == RoundState.DRAFT:
-        present = [one.person.pk for one in progress]
-        context["reviewers_form"] = ReviewersForm(review_round, initial={"reviewers": present})
+        present = {"reviewers": [one.person.pk for one in progress]}
+        context["reviewers_form"] = ReviewersForm(review_round, initial=present)
     if coordinates and review_round.state == RoundState.OPEN:
         context |= {"not_done": not_done(progress), "can_send": can_send()}
         present_now = User.objects.filter(pk__in=[one.person.pk for one in progress if one.n_all and not one.has_left])
@@ -338,6 +339,7 @@ def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
         "person": person,
         "open_assignments": open_assignments(review_round, person)[:500],
         "page": page,
+        "display": check_in_words(newest_check(review_round, person)),
         "reviews": _with_keys(reviews, keys),
         "is_blinded": is_blinded,
         "may_change": review_round.state not in FINAL_STATES,

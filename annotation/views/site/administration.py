@@ -18,9 +18,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.audit import deleting as acts
+from annotation.backup import figures
 from annotation.backup.taking import JOB_KIND, ask_for_backup, is_backup_due, kept_backups
-from annotation.bin import deleting as acts
-from annotation.discussion.selected_questions import outcome_of_job
 from annotation.enums import Role
 from annotation.jobs.queueing import facts_of_result, job_under_way, jobs_of, may_manage, refusals_of
 from annotation.models import Assignment, Job, QuestionBank, ReviewRound, SamplingPlan, Upload, User
@@ -28,10 +28,11 @@ from annotation.models.fields import AsRead
 from annotation.people.revived import end_revived, revived
 from annotation.people.roles import held_roles
 from annotation.refusals import Refused
-from annotation.site.health import Health, health_of_site
+from annotation.review.selected_questions import outcome_of_job
+from annotation.site.health import Health, health_of_site, seen_workers
 from annotation.site.permissions import is_administrator, site_roles
 from annotation.site.site_overview import parts_of_site, versions
-from annotation.site.sorted_tables import Columns, sorted_page
+from annotation.site.sorted_tables import BoundedPaginator, Columns, sorted_page
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash
 from annotation.views.site.decorators import (
     ROLES,
@@ -121,7 +122,9 @@ SORTED_BY: Columns = {"job": AsRead("title"), "state": "state", "who": AsRead("c
 @require_GET
 def job_list(request: AuthenticatedRequest) -> HttpResponse:
     jobs = jobs_of(request.user).defer("params", "result")  # of an act on a whole bank they are long
-    context = sorted_page(request.GET, jobs, SORTED_BY, JOBS_PER_PAGE)
+    context = sorted_page(request.GET, jobs, SORTED_BY, JOBS_PER_PAGE, BoundedPaginator)
+    workers = seen_workers(timezone.now()) if is_administrator(request.user) else []
+    context |= {"workers": workers, "n_silent": sum(is_silent for _worker, is_silent in workers)}
     return render(request, "annotation/jobs/list.html", context)
 
 
@@ -145,6 +148,7 @@ def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 WORDS_OF_RESULTS = {
     "created": gettext_lazy("Created"),
     "rejected": gettext_lazy("Refused"),
+    "images_refused": gettext_lazy("Images"),
     "made": gettext_lazy("Questions written"),
     "finished": gettext_lazy("Finished"),
     "unread": gettext_lazy("Answers that could not be read"),
@@ -168,13 +172,22 @@ def _facts_in_words(job: Job) -> dict[str, Any]:
 @anyone
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Whether the site serves, as JSON: 503 when it cannot store an answer. Why: to administrators and by the token."""
-    health = health_of_site(at=timezone.now())
+    """Whether the site serves, as JSON: 503 when it cannot store an answer or no worker takes jobs.
+
+    Why: to administrators and by the token, and to Prometheus by the token as figures.
+    """
+    at = timezone.now()
+    health = health_of_site(at=at)
     told = health.as_json()
-    if not _may_read(request, health):
-        told = {"status": told["status"]}
-    response = JsonResponse(told, status=200 if health.can_store else 503)
+    may_read = _may_read(request, health)
+    response: HttpResponse
+    if may_read and request.get_preferred_type(["application/json", figures.TYPE]) == figures.TYPE:
+        response = HttpResponse(figures.figures(health, at=at), content_type=f"{figures.TYPE}; charset=utf-8")
+    else:
+        told = told if may_read else {"status": told["status"]}
+        response = JsonResponse(told, status=200 if health.is_served else 503)
     response["Cache-Control"] = "no-store"
+    setattr(response, "_has_been_logged", True)  # noqa: B010 - who asks every few seconds needs no line for each
     return response
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from annotation.bin.deleting import opens
+from annotation.audit.deleting import opens
 from annotation.enums import ImageState
 from annotation.models import Image
 from annotation.site.permissions import looks_after, site_roles

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 
-from annotation.exports.tables import CONTENT_TYPES, Format, PackagedTable, scratch_file, write_package
-from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.exports.tables import (
+    CONTENT_TYPES,
+    Column,
+    Format,
+    Kind,
+    PackagedTable,
+    scratch_file,
+    write_digested,
+    write_package,
+)
+from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 
 
 def table_response(name: str, form: Format, write: Callable[[IO[bytes]], object]) -> FileResponse:
@@ -19,6 +28,13 @@ def table_response(name: str, form: Format, write: Callable[[IO[bytes]], object]
     write(file)
     named = f"{name}.{form.value}"
     return FileResponse(file, as_attachment=True, filename=named, content_type=CONTENT_TYPES[form])
+
+
+def texts_response(name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> FileResponse:
+    """The same with texts alone, as CSV: what was refused of a file."""
+    asked = [Column(one, Kind.TEXT) for one in columns]
+    cells = ([str(row.get(one, "")) for one in columns] for row in rows)
+    return table_response(name, Format.CSV, lambda file: write_digested(file, asked, cells, Format.CSV))
 
 
 def package_response(name: str, resources: Sequence[PackagedTable]) -> FileResponse:

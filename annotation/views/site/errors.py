@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from annotation.refusals import Refused
 from annotation.site.health import Outage, outage_of
+from annotation.site.logs import request_id
 from annotation.views.site.decorators import anyone, is_from_script
 
 CONTENT_TYPE = "application/problem+json"
@@ -156,8 +157,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
         _("Something went wrong on our side"),
         _(
             "Nothing that was shown as saved is lost. Load the page again; if it happens again, "
-            "tell the person who runs this site what you did and when."
-        ),
+            "tell the person who runs this site what you did, and this number: %(number)s"
+        )
+        % {"number": request_id()},
     )
 
 

@@ -7,11 +7,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from annotation.outcomes.next_steps import next_of_images
-from annotation.people.open_work import NextStep, OpenWork, RoundWork, first_due, open_work_of
+from annotation.people.open_work import NextStep, OpenWork, first_due, open_work_of
 from annotation.site.permissions import may_see_quarantine
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 
@@ -24,25 +23,19 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
         "open_work": work,
         "step": next_step(work),
         "may_see_quarantine": may_see_quarantine(request.user),
+        "n_in_quarantine": work.images.n_quarantined if work.images else 0,  # in place of what the navigation would ask
     }
     return render(request, "annotation/home.html", context)
 
 
 def next_step(work: OpenWork) -> NextStep | None:
     """Own cases come first, then what is up to this person, then what everything waits for; None without open work."""
-    own = [*(_review_step(one) for one in work.reviews if one.n_left), *(section.step for section in work.own_work)]
+    own = [section.step for section in work.work if section.is_own]
     quarantine = next_of_images(work.images, decides=work.decides_quarantine) if work.images else None
     decides = quarantine if work.decides_quarantine else None
-    looked_after = [*(section.step for section in work.other_work), quarantine]
+    looked_after = [*(section.step for section in work.work if not section.is_own), quarantine]
     step = first_due([*own, decides, *looked_after])
     if step is None and work.administration is not None and work.administration.n_people == 1:
         sentence = _("You are the only person here. Invite a coordinator first.")
         return NextStep(_("Invite people"), sentence, reverse("person-invite"))
     return step
-
-
-def _review_step(work: RoundWork) -> NextStep:
-    sentence = ngettext("%(n)d question left in “%(round)s”.", "%(n)d questions left in “%(round)s”.", work.n_left)
-    label = _("Continue") if work.n_done else _("Start")
-    url = reverse("review-continue", args=[work.slug])
-    return NextStep(label, sentence % {"n": work.n_left, "round": work.name}, url)

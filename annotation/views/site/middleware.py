@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 import zlib
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -16,12 +18,14 @@ from django.utils.translation import gettext as _
 
 from annotation.people.second_factors import is_due
 from annotation.refusals import Refused
+from annotation.site.logs import about
 from annotation.site.zones import zone_of
 from annotation.views.site.decorators import is_from_script
 from annotation.views.site.errors import answer_to, bad_request, is_for_api, too_large, wrong_method
 
 log = logging.getLogger(__name__)
 
+NUMBER = re.compile(r"[0-9A-Za-z-]{8,64}")  # of a request
 ROOM_FOR_FIELDS = 5 * 1024 * 1024  # what a form carries beside its files
 
 
@@ -61,12 +65,18 @@ def received_by(request: HttpRequest) -> bytes | None:
         return None
 
 
-class ClientAddressMiddleware(Middleware):
-    """Behind trusted proxies the address of a request is that of whoever sent it to the first of them."""
+class ProxyMiddleware(Middleware):
+    """What trusted proxies tell: the address of whoever sent a request to the first of them, and its number.
+
+    A request without a number gets one. It stands in every line of the log.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         meta = request.META
-        meta["REMOTE_ADDR"] = client_address(meta.get("REMOTE_ADDR", ""), meta.get("HTTP_X_FORWARDED_FOR", ""))
+        peer, told = meta.get("REMOTE_ADDR", ""), meta.get("HTTP_X_REQUEST_ID", "")
+        is_told = _is_trusted(peer) and NUMBER.fullmatch(told)
+        about.set({"request": told if is_told else os.urandom(16).hex()})
+        meta["REMOTE_ADDR"] = client_address(peer, meta.get("HTTP_X_FORWARDED_FOR", ""))
         return self.get_response(request)
 
 

@@ -158,7 +158,7 @@ class StudyArrays:
     plan: Mapping[str, Any]  # readerstudy.design.kernels.documents.AnalysisPlan
     cluster_level: str  # of what questions share: patient, exam, or patient where known
     cells: Sequence[tuple[str, str, int]]  # of the draw: task, difficulty, questions in the pool; () for a list
-    raters: tuple[Rater, ...]  # readers in the order of joining, then models by name
+    raters: tuple[Rater, ...]  # readers by pseudonym, then models by name
     questions: Questions
     state: NDArray[np.int8]  # State
     option: NDArray[np.int8]  # 0 to 3; -1: none

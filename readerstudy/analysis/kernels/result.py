@@ -324,7 +324,7 @@ class StoredAnalysis(ResultPart):
     simulated: Annotated[bool, "whether readings and answers are made up"]
     settings: StoredSettings
     plan: StoredPlan
-    raters: Annotated[list[StoredRater], "readers in the order of joining, then models"]
+    raters: Annotated[list[StoredRater], "readers by their pseudonyms, then models"]
     strata: NotRequired[Annotated[list[Stratum], "of the draw; empty for a list of cases"]]
     order: Annotated[list[str], "readers, then models by accuracy, then those that are post hoc: the rows of tables"]
     questions: QuestionCounts

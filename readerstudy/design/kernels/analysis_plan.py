@@ -14,8 +14,9 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
+from annotation.enums import _
 from readerstudy.design.kernels.assumptions import Assumptions, read_assumptions
-from readerstudy.design.kernels.documents import DesignRefused, Document, Text, _, decode, within
+from readerstudy.design.kernels.documents import DesignRefused, Document, Text, decode, within
 
 EACH_READER, EACH_MODEL = "each reader", "each model"
 GROUPS = (EACH_READER, EACH_MODEL)

@@ -17,18 +17,13 @@ from msgspec.inspect import EnumType, FloatType, IntType, Metadata, NoneType, St
 from msgspec.inspect import type_info as described
 from msgspec.structs import asdict
 
-from annotation.enums import LEAST_WINDOW, MOST_WINDOW, ViewerTool
+from annotation.enums import LEAST_WINDOW, MOST_WINDOW, ViewerTool, _
 from annotation.files.kernels.sent_tables import lines_of_csv, read_rows
 from annotation.files.kernels.strictjson import FileRefused
 from annotation.refusals import Refused
 from readerstudy.enums import Block
 
 FORMAT = "reader-study-protocol 1"
-
-
-def _(text: str) -> str:
-    """Mark a sentence for translation; pages translate it where it is shown."""
-    return text
 
 
 class DesignRefused(Refused):

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from annotation.enums import Difficulty, Task
+from annotation.enums import Difficulty, Task, _
 from annotation.review.kernels.sampling import proportional
-from readerstudy.design.kernels.documents import DesignRefused, Document, Rules, Text, _, decode, within
+from readerstudy.design.kernels.documents import DesignRefused, Document, Rules, Text, decode, within
 from readerstudy.design.kernels.ordering import Purpose, branch, shuffled
 
 RULE = "cells-1"  # change the name when a change would draw other questions

@@ -1,20 +1,14 @@
-"""What a reader does next, from what is done; what is asked about them, and the check of their display. Pure."""
+"""What a reader does next, from what is done; and what is asked about them. Pure."""
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from annotation.enums import Word
+from annotation.enums import Word, _
 from readerstudy.enums import StudyState
-
-
-def _(label: str) -> str:
-    """Mark a label for translation; pages translate it where it is shown."""
-    return label
 
 
 class Step(Word):
@@ -126,25 +120,12 @@ def done_steps(facts: Facts) -> frozenset[Step]:
 MOST_YEARS, MOST_FILMS = 70, 5000
 
 
-def _(label: str) -> str:
-    """Mark a label for translation; pages translate it where it is shown."""
-    return label
-
-
 class Training(Word):
     RADIOLOGIST = "radiologist", _("radiologist, training completed")
     RESIDENT = "resident", _("radiologist in training")
     PHYSICIAN = "physician", _("physician in another specialty")
     RADIOGRAPHER = "radiographer", _("radiographer")
     STUDENT = "student", _("medical student")
-    OTHER = "other", _("other")
-
-
-class DisplayUsed(Word):
-    MEDICAL = "medical", _("medical display, calibrated")
-    MONITOR = "monitor", _("office monitor")
-    LAPTOP = "laptop", _("laptop")
-    TABLET = "tablet", _("tablet")
     OTHER = "other", _("other")
 
 
@@ -165,49 +146,3 @@ class ReaderFacts(Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
-
-
-# --- the display check ----------------------------------------------------------------------------
-def _(label: str) -> str:
-    """Mark a label for translation; pages translate it where it is shown."""
-    return label
-
-
-class Corner(Word):
-    UPPER_LEFT = "upper_left", _("upper left")
-    UPPER_RIGHT = "upper_right", _("upper right")
-    LOWER_LEFT = "lower_left", _("lower left")
-    LOWER_RIGHT = "lower_right", _("lower right")
-    NOWHERE = "nowhere", _("I do not see it")
-
-
-class LinePairs(Word):
-    UNSAID = "", _("not looked at")
-    ALL = "all", _("all apart")
-    SOME = "some", _("some run together")
-
-
-CORNERS = (Corner.UPPER_LEFT, Corner.UPPER_RIGHT, Corner.LOWER_LEFT, Corner.LOWER_RIGHT)
-
-
-class Screen(Struct, frozen=True, kw_only=True):
-    """What the browser tells, in CSS pixels; ``pixel_ratio`` is device pixels for one of them."""
-
-    width: int
-    height: int
-    screen_width: int
-    screen_height: int
-    pixel_ratio: float
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def corners_of(name: str, attempt: int) -> tuple[Corner, Corner]:
-    """Where the patches stand, dark one first, for the ``attempt``-th try (from 0) of a reader."""
-    digest = hashlib.sha256(f"{name} {attempt}".encode()).digest()
-    return CORNERS[digest[0] % 4], CORNERS[digest[1] % 4]
-
-
-def is_large_enough(screen: Screen, least: tuple[int, int] | None) -> bool:
-    return least is None or (screen.width >= least[0] and screen.height >= least[1])

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from annotation.figures.kernels.forms import BLUE, ORANGE, Width
-from annotation.figures.kernels.style import QUIET, mark_simulated, new_figure, rows_of_names, write_beside
+from annotation.tables.kernels.forms import BLUE, ORANGE, Width
+from annotation.tables.kernels.style import QUIET, mark_simulated, new_figure, rows_of_names, write_beside
 from readerstudy.leaderboard.kernels.release_rule import ALL
 
 DASHES, DOTS = (0, (5, 2)), (0, (2, 2))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from annotation.enums import _
 from readerstudy.predictions.kernels.records import HIDDEN, without_hidden
 
 FORM = "statement-1"  # change the name when the list changes
@@ -23,11 +24,6 @@ LONGEST = {LINE: 300, TEXT: 20_000, DATE: 10, LINK: 500}
 IDENTIFYING = ("model", "version", "link", "contact")  # not shown while a team is anonymous
 _DAY = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
 _LINK = re.compile(r"https?://[^\s<>\"'`\\]+\.[^\s<>\"'`\\]+")
-
-
-def _(text: str) -> str:
-    """Mark a sentence for translation; pages translate it where it is shown."""
-    return text
 
 
 class Asked(msgspec.Struct, frozen=True):

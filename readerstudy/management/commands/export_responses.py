@@ -14,8 +14,8 @@ from annotation.management.base import ActCommand
 from readerstudy.exports.exporting import StudyTable, columns_of, export_table, may_take_source_ids
 from readerstudy.management.arguments import add_before_closing, find_study
 from readerstudy.models import ReaderStudy
+from readerstudy.predictions.looks import SHORTEST_REASON
 from readerstudy.study.permissions import StudyRefused
-from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
 class Command(ActCommand):

@@ -9,8 +9,8 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.tables import whole_file
-from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.management.base import ActCommand
+from annotation.tables.kernels.forms import FigureForm, Width
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
 from readerstudy.results.kernels.legends import figure_legend

@@ -17,8 +17,8 @@ from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED
 from annotation.management.base import ActCommand, cap_written, progress_bar
 from annotation.model_calls.next_calls import tally
+from annotation.model_calls.versions import OUR_READING, prompt_written
 from annotation.models import QuestionBank
-from annotation.prompts.versions import OUR_READING, prompt_written
 from annotation.site.health import has_worker
 from annotation.site.slugs import the_one
 from readerstudy.management.arguments import find_model_run, find_study

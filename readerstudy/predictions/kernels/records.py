@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import field
 
+from annotation.enums import _
 from annotation.model_calls.kernels.extraction import LETTERS, extract, names_two
 from annotation.questionbank.kernels.fields import FieldRefused, split_options
 from annotation.refusals import Refused
@@ -27,11 +28,6 @@ from readerstudy.predictions.kernels.foreign_logs import NOT_WHOLE, likeliest, o
 LONGEST_ID = 255
 HIDDEN = ("Cc", "Cf", "Zl", "Zp")  # categories of Unicode: control, formatting such as U+202E, and ends of lines
 IN_MEMORY = 8 * 1024 * 1024  # bytes of the records of one file
-
-
-def _(text: str) -> str:
-    """Mark a sentence for translation; pages translate it where it is shown."""
-    return text
 
 
 class Record(NamedTuple):

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from annotation.files.kernels.sent_tables import CSV, HEAD, LIST, OBJECT, TABLES, find_form, lines_of_table, read_rows
+from annotation.enums import _
+from annotation.files.kernels.sent_tables import CSV, HEAD, LIST, OBJECT, TABLES, find_form, read_rows
 from annotation.files.kernels.strictjson import (
     FileRefused,
     ListReader,
@@ -19,6 +20,7 @@ from annotation.files.kernels.strictjson import (
     first_line,
     numbered_lines,
 )
+from annotation.questionbank.kernels.entries import lines_of_questions
 from readerstudy.enums import PredictionForm
 from readerstudy.predictions.kernels.foreign_logs import UnreadableLog, as_record, inspect_samples, opened
 from readerstudy.predictions.kernels.records import (
@@ -29,7 +31,6 @@ from readerstudy.predictions.kernels.records import (
     PredictionProblem,
     PredictionsRefused,
     ReadPredictions,
-    _,
     about_of,
     find_prediction_form,
     read_record,
@@ -186,7 +187,7 @@ def _refusing() -> Iterator[None]:
 
 def _of_table(content: bytes | Path, form: str, problems: list[PredictionProblem]) -> Iterator[Entry]:
     with opened(content) as file, _refusing():
-        for row, cells, fault in read_rows(lines_of_table(file, form), name_of=str.lower):
+        for row, cells, fault in read_rows(lines_of_questions(file, form), name_of=str.lower):
             if fault:
                 problems.append(PredictionProblem(row, next(iter(cells.values())).strip()[:80], fault))
             else:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from annotation.enums import _
 from annotation.files.kernels.sent_tables import lines_of_csv, read_rows
 from annotation.files.kernels.strictjson import FileRefused
 from readerstudy.design.kernels.documents import CHANCES
@@ -24,11 +25,6 @@ MOST_ROWS = 500_000
 LONGEST_NAME = 60  # of a reader
 LONGEST_MS = 7 * 24 * 3_600_000
 LAST_POSITION = 2**31 - 1
-
-
-def _(text: str) -> str:
-    """Mark a sentence for translation; pages translate it where it is shown."""
-    return text
 
 
 class ResponseProblem(NamedTuple):

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from annotation.figures.kernels.forms import Width, printed_percent, short, title_with_n
-from annotation.figures.kernels.style import QUIET, new_figure, rows_of_names, titled, write_beside
 from annotation.statistics.kernels.estimate import Value
+from annotation.tables.kernels.forms import Width, printed_percent, short, title_with_n
+from annotation.tables.kernels.style import QUIET, new_figure, rows_of_names, titled, write_beside
 from readerstudy.analysis.kernels.panel_result import RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, READER, StoredAnalysis
 from readerstudy.results.kernels.legends import DAGGER, READER_COLOUR, is_small, mark, mark_of, marks_of, printed_limits

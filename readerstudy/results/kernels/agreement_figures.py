@@ -13,9 +13,9 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotation.figures.kernels.forms import LONGEST_NAME, Width, told_apart
-from annotation.figures.kernels.style import INCHES, QUIET, new_figure, titled
 from annotation.statistics.kernels.estimate import Value
+from annotation.tables.kernels.forms import LONGEST_NAME, Width, told_apart
+from annotation.tables.kernels.style import INCHES, QUIET, new_figure, titled
 from readerstudy.analysis.kernels.result import ALL_TASKS, READER, StoredAnalysis
 from readerstudy.results.kernels.agreement_tables import (
     COLOURS,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from annotation.figures.kernels.forms import told_apart
 from annotation.statistics.kernels.catalogue import Scale, ShownOn, Statistic, shown_at
 from annotation.statistics.kernels.estimate import MergedValue, Value
+from annotation.tables.kernels.forms import told_apart
 from readerstudy.analysis.kernels.panel_result import PairEntry
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,

@@ -7,9 +7,9 @@ from math import ceil
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotation.figures.kernels.forms import Width, title_with_n, told_apart
-from annotation.figures.kernels.style import INCHES, QUIET, RULE, new_figure, titled
 from annotation.statistics.kernels.estimate import POST_HOC
+from annotation.tables.kernels.forms import Width, title_with_n, told_apart
+from annotation.tables.kernels.style import INCHES, QUIET, RULE, new_figure, titled
 from readerstudy.analysis.kernels.result import CalibrationEntry, StoredAnalysis
 from readerstudy.results.kernels.legends import mark, mark_of
 from readerstudy.results.kernels.stored import calibrations

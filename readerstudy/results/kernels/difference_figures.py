@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from annotation.figures.kernels.forms import Width, printed_percent
-from annotation.figures.kernels.style import INK, QUIET, new_figure, rows_of_names, write_beside
 from annotation.statistics.kernels.estimate import Value, plain_value
+from annotation.tables.kernels.forms import Width, printed_percent
+from annotation.tables.kernels.style import INK, QUIET, new_figure, rows_of_names, write_beside
 from readerstudy.analysis.kernels.result import INFERENCES, StoredAnalysis
 from readerstudy.results.kernels.inferences import Line, Planned, inference_words, planned_rows, post_hoc_table
 from readerstudy.results.kernels.legends import MADE_AFTER, READER_COLOUR, adjusted_p, mark, marks_of, printed_limits

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from annotation.figures.kernels.forms import Width
-from annotation.figures.kernels.style import INCHES, INK, QUIET, RULE, new_figure, rows_of_names, titled, write_beside
 from annotation.statistics.kernels.estimate import Value
+from annotation.tables.kernels.forms import Width
+from annotation.tables.kernels.style import INCHES, INK, QUIET, RULE, new_figure, rows_of_names, titled, write_beside
 from readerstudy.analysis.kernels.result import AllTimes, ReaderTimes, StoredAnalysis
 from readerstudy.results.kernels.legends import READER_COLOUR, mark
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from annotation.figures.kernels.forms import BLUE, ORANGE, printed_percent
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import FEWEST_TRIALS
+from annotation.tables.kernels.forms import BLUE, ORANGE, printed_percent
 from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue
 from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, READER, StoredAnalysis
@@ -207,7 +207,7 @@ def marks_of(result: StoredAnalysis, names: Sequence[str]) -> list[str]:
 
 def mark(figure: Figure, result: StoredAnalysis, left_out: str = "") -> None:
     """What is true of the whole analysis, and what its names have ``left_out``, in the picture itself."""
-    from annotation.figures.kernels.style import mark_simulated  # loads matplotlib: not at every start
+    from annotation.tables.kernels.style import mark_simulated  # loads matplotlib: not at every start
 
     mark_simulated(figure, simulated=result["simulated"], left_out=left_out, also=headings(result))
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.style import rendered
+from annotation.tables.kernels.forms import FigureForm, Width
+from annotation.tables.kernels.style import rendered
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.results.kernels.accuracy_figures import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.results.kernels.agreement_figures import agreement_figure, error_consistency_figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Protocol
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -14,9 +14,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.case.kernels.keys import Part, listed
+from annotation.forms.display import DisplayForm, shown_check
 from annotation.models import User
 from annotation.people.mailing import can_send
-from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.enrolment import participation
 from readerstudy.enrolment.kernels.steps import Step, asked_steps, done_steps
 from readerstudy.enrolment.participation import (
@@ -34,9 +35,9 @@ from readerstudy.enrolment.participation import (
 )
 from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, status_of, studies_of
 from readerstudy.enrolment.rules_in_words import rules_in_words
-from readerstudy.forms.studies import ClosingForm, DisplayForm, FactsForm
+from readerstudy.forms.studies import ClosingForm, FactsForm
+from readerstudy.predictions.looks import own_cases
 from readerstudy.study.permissions import HAS_LEFT, StudyRefused
-from readerstudy.unblinding.looks import own_cases
 
 # Where each step is done; the others have no page of their own.
 PAGES = {
@@ -227,46 +228,20 @@ def reading_instructions(request: AuthenticatedRequest, reader_status: ReaderSta
 
 @of_reader
 def reading_display(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
-    """Two grey steps to be found, and the size of the window. It may be done anew on another screen."""
+    """Letters of low contrast to be read, and the size of the window. It is done anew on another screen, over a case
+    too, whose page sends it and gets 204.
+    """
+    enrolment = reader_status.enrolment
     if _is_before(reader_status, Step.DISPLAY) or reader_status.facts.finished:
         return _to_entry(reader_status)
-    form, problem = DisplayForm(request.POST if request.method == "POST" else None), ""
+    told = {} if enrolment.display else {"display": enrolment.facts.get("display")}
+    form, problem = DisplayForm(request.POST if request.method == "POST" else None, initial=told), ""
     if request.method == "POST":
-        problem = _checked(reader_status, form, goes_on=request.POST.get("goes_on") == "yes")
+        problem = form.check(partial(participation.check_display, enrolment, at=timezone.now()))
         if not problem:
-            return _to_entry(reader_status)
-    dark, light = participation.corners_now(reader_status.enrolment)
-    return reader_page(
-        request,
-        "display",
-        reader_status,
-        Step.DISPLAY,
-        form=DisplayForm(initial=reader_status.enrolment.display),
-        problem=problem,
-        may_go_on=participation.may_go_on_unseen(reader_status.enrolment),
-        dark=dark.value,
-        light=light.value,
-    )
-
-
-def _checked(reader_status: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str:
-    """Store the check; what is wrong with it as a sentence, empty when it is passed."""
-    if not form.is_valid():
-        if form.is_measured():
-            return _("Choose the position of both patches.")
-        return _("The size of the window could not be measured. Allow JavaScript on this page and reload it.")
-    try:
-        participation.check_display(
-            reader_status.enrolment,
-            form.screen(),
-            form.corners(),
-            form.conditions(),
-            at=timezone.now(),
-            goes_on=goes_on,
-        )
-    except StudyRefused as refusal:
-        return _unless_left(refusal)
-    return ""
+            return HttpResponse(status=204) if asks_for_part(request) else _to_entry(reader_status)
+    check = shown_check(form, enrolment.display, participation.pattern_now(enrolment), problem)
+    return reader_page(request, "display", reader_status, Step.DISPLAY, **check)
 
 
 @of_reader

@@ -22,8 +22,8 @@ from msgspec import Struct
 
 from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile, by_folder
-from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.models import User
+from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.analysis.kernels.labels import sensitivity_words
@@ -32,6 +32,7 @@ from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_results
 from readerstudy.exports.report_job import ask_for_report, newest_job, newest_report, path_of, take_report
 from readerstudy.forms.studies import SensitivityForm
 from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
+from readerstudy.predictions.looks import looks_before_closing, may_see_results
 from readerstudy.results.accuracy_tables import accuracy_table, runs_table
 from readerstudy.results.difference_tables import (
     by_reader_table,
@@ -55,7 +56,6 @@ from readerstudy.results.looking import (
     sensitivity_beside,
 )
 from readerstudy.study.permissions import StudyRefused
-from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, seen_analysis, seen_by, seen_result
 
 OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself

@@ -20,6 +20,10 @@ class Command(ActCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("backup", type=str, help="file that manage.py backup wrote")
+        parser.add_argument("--identity", type=Path, help="file of age-keygen that opens an encrypted backup")
+        parser.add_argument(
+            "--files-only", action="store_true", help="images and keys alone: PostgreSQL has restored the database"
+        )
         parser.add_argument("--replace", action="store_true", help="set what is there aside and replace it")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,7 +33,8 @@ class Command(ActCommand):
         make_private(settings.HOME)
         with home_lock(settings.HOME):
             now, replace = timezone.now(), options["replace"]
-            manifest = restore_backup(source, replace=replace, at=now, report=self.stdout.write)
+            how = {"identity": options["identity"], "files_only": options["files_only"]}
+            manifest = restore_backup(source, replace=replace, at=now, report=self.stdout.write, **how)
         n_rows = sum(manifest["rows"].values())
         self.stdout.write(f"restored {n_rows} rows and {manifest['n_files']} files of {manifest['taken_at']}")
         self.stdout.write(f"ended {manifest['sessions']} session(s): everybody logs in again")

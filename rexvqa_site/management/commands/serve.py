@@ -1,25 +1,37 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
-import time
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.contrib.staticfiles.management.commands import collectstatic
+from django.core.files.storage import storages
 from django.core.management import call_command
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
+from django.db import OperationalError
 from django.utils import timezone
 
+from annotation.audit.belonging import check_keys, check_media, check_program
 from annotation.demonstration.registry import is_complete
 from annotation.endpoints.simulated_endpoint import SIMULATED, port_file
 from annotation.management.base import ActCommand
+from annotation.model_calls.versions import store_shipped
 from annotation.people.invitations import first_administrator_link
-from annotation.prompts.versions import store_shipped
+from annotation.refusals import Refused
 from annotation.review.round_design import store_criteria_form
+from annotation.site.health import fault_of_clock
 from annotation.site.privacy import make_private
 from rexvqa_site import serving
-from rexvqa_site.children import Children
+from rexvqa_site.children import Children, end_with_parent
+from rexvqa_site.commands import database_away
 
 SIMULATED_MODELS = "simulated models"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
@@ -29,13 +41,17 @@ class Command(ActCommand):
     unchanged = ""
     help = "Prepare the database and serve the site (REXVQA_BIND, PORT) with a web server and a worker until Ctrl-C."
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--without-workers", action="store_true", help="others run manage.py work")
+        parser.add_argument("--take-keys", action="store_true", help="from now on, these are the keys of the site")
+
     def handle(self, *args: Any, **options: Any) -> None:
         bind, port = settings.BIND, settings.PORT
         self._check_place(bind, port)
-        with serving.home_lock(settings.HOME):
+        with serving.home_lock(settings.HOME, shared=settings.NODES > 1):
             self._close_home()
-            self._prepare()
-            self._serve(bind, port)
+            self._apart(partial(self._prepare, takes_keys=options["take_keys"]))
+            self._serve(bind, port, works=not options["without_workers"])
 
     def _check_place(self, bind: str, port: int) -> None:
         if settings.DEMO and bind not in LOOPBACK:
@@ -53,11 +69,37 @@ class Command(ActCommand):
             message = f"Other users of this machine could read {settings.HOME}; from now on only its owner can."
             self.stderr.write(message)
 
-    def _prepare(self) -> None:
-        call_command("migrate", verbosity=0, interactive=False)
+    def _apart(self, act: Callable[[], None]) -> None:
+        """In a process with whose end the memory goes; where it fails, this command ends with its status."""
+        child = get_context("fork").Process(target=self._act_as_child, args=(act, os.getpid()))
+        child.start()
+        child.join()
+        if child.exitcode:
+            sys.exit(max(1, child.exitcode))
+
+    def _act_as_child(self, act: Callable[[], None], parent: int) -> None:
+        end_with_parent(parent)
+        try:
+            act()
+        except (CommandError, Refused, OperationalError) as refusal:
+            reason = database_away(refusal) if isinstance(refusal, OperationalError) else str(refusal)
+            if not reason:
+                raise
+            self.stderr.write(reason)
+            sys.exit(2)
+
+    def _prepare(self, *, takes_keys: bool) -> None:
+        check_program(will_migrate=settings.NODES == 1)
+        if settings.NODES == 1:
+            call_command("migrate", verbosity=0, interactive=False)
+        check_keys(at=timezone.now(), takes_them=takes_keys)
+        check_media()
+        if fault := fault_of_clock(at=timezone.now()):
+            self.stderr.write(fault)
         store_shipped(at=timezone.now())
         store_criteria_form(at=timezone.now())
-        self._collect_static()
+        with serving.alone(settings.HOME / "static.lock"):
+            self._collect_static()
         if settings.DEMO and not is_complete():
             call_command("build_demonstration")
 
@@ -66,15 +108,26 @@ class Command(ActCommand):
         wanted = serving.tree_sha256(settings.BASE_DIR / "static", salt=settings.STORAGES["staticfiles"]["BACKEND"])
         if stamp.exists() and stamp.read_text() == wanted:
             return
-        call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+        with tempfile.TemporaryDirectory(dir=settings.HOME, prefix="static-") as fresh:
+            command = collectstatic.Command()
+            place = {"BACKEND": settings.STORAGES["staticfiles"]["BACKEND"], "OPTIONS": {"location": fresh}}
+            command.storage = storages.create_storage(place)
+            call_command(command, verbosity=0, interactive=False)
+            if settings.NODES == 1:  # beside another server files stay: pages of the release before name them
+                shutil.rmtree(settings.STATIC_ROOT, ignore_errors=True)
+            for path in sorted(path for path in Path(fresh).rglob("*") if path.is_file()):
+                target = settings.STATIC_ROOT / path.relative_to(fresh)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                path.replace(target)  # at once: the other server may be sending it
         stamp.write_text(wanted)
 
-    def _serve(self, bind: str, port: int) -> None:
+    def _serve(self, bind: str, port: int, *, works: bool) -> None:
         workers = serving.web_workers(is_sqlite=settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"))
+        commands = serving.worker_commands(Path(settings.BASE_DIR) / "manage.py") if works else {}
         children = Children(
             {
                 "web server": serving.web_command(bind, port, workers=workers),
-                "worker": serving.worker_command(Path(settings.BASE_DIR) / "manage.py"),
+                **commands,
                 SIMULATED_MODELS: serving.simulation_command(port_file()),
             },
             environment_of_children(),
@@ -90,11 +143,10 @@ class Command(ActCommand):
                 serving.wait_until_healthy(f"http://{host}:{port}", children)
                 if settings.DEMO:
                     serving.wait_until_there(port_file(), children)  # before the worker asks them
-                children.start("worker")  # after the web server, so that the page is there sooner
-                self._greet(f"http://{host}:{port}")
-                while True:
-                    time.sleep(0.5)
-                    children.revive()
+                for name in commands:  # after the web server, so that the page is there sooner
+                    children.start(name)
+                self._apart(partial(self._greet, f"http://{host}:{port}"))
+                children.watch()
             except serving.StopRequested:
                 self.stdout.write("\nstopping")
             finally:

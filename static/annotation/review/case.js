@@ -1,6 +1,7 @@
 // The case page: one viewer that stays, and a question that changes under it.
 
 import { Clock } from "../../case/clock.js";
+import { OtherScreen } from "../../case/display.js";
 import { BlindStep, ReturnStep } from "./blind.js";
 import { Drafts } from "./drafts.js";
 import { clearProblems, focusField, press, rowsOfBoth, showProblem, valuesOf } from "./fields.js";
@@ -36,6 +37,7 @@ class CasePage {
       this.screen.blank(on);
     });
     this.smallest = new SmallestWindow(byId("case-small"), (on) => this.hiding.set("small", on));
+    this.display = new OtherScreen(byId("case-display"), (on) => this.hiding.set("display", on));
     this.drafts = new Drafts(
       (state) => this.say(state),
       this.clock,
@@ -71,6 +73,7 @@ class CasePage {
     this.message("");
     this.tellAway("");
     this.smallest.ask(data.leastWindow);
+    this.display.ask(data);
     for (const line of byId("keys-dialog").querySelectorAll("[data-double-click]")) line.hidden = !data.doubleClick;
     if (data.roundOpen === "yes") {
       this.clock.begin(data.assignment, data.eventsUrl);

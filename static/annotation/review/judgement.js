@@ -12,6 +12,12 @@ export class JudgementStep {
     this.needsImages = true;
     this.rows = [...form.querySelectorAll("[data-row]")];
     this.flagAnchor = form.querySelector("#flag-anchor");
+    this.told = form.querySelector(".case-told");
+    this.more = form.querySelector("[data-more]");
+    this.told.addEventListener("scroll", () => this.offerMore());
+    this.more.addEventListener("click", () => this.readOn());
+    this.sizes = new ResizeObserver(() => this.offerMore());
+    for (const one of [this.told, ...this.told.children]) this.sizes.observe(one);
     this.flagging = false; // X was pressed: the next key names a flag
     form.addEventListener("focusin", ({ target }) => {
       const row = target.closest("[data-row]");
@@ -55,6 +61,20 @@ export class JudgementStep {
     return width > 0 && node.contains(document.elementFromPoint(left + width / 2, top + height / 2));
   }
 
+  get isAtEnd() {
+    return this.told.scrollTop + this.told.clientHeight >= this.told.scrollHeight - 2;
+  }
+
+  offerMore() {
+    if (this.isAtEnd && document.activeElement === this.more) this.told.focus();
+    this.more.hidden = this.isAtEnd;
+  }
+
+  /** The next part of what is told; after the last one its beginning again. */
+  readOn() {
+    this.told.scrollTop = this.isAtEnd ? 0 : this.told.scrollTop + this.told.clientHeight - 30;
+  }
+
   explainFlag(target) {
     const label = target.closest(".case-chip");
     this.flagAnchor.textContent = label?.dataset.anchor ?? this.flagAnchor.dataset.all;
@@ -84,6 +104,7 @@ export class JudgementStep {
     const verdict = act && this.form.querySelector(`[name="verdict"][value="${act}"]`);
     if (verdict) press(verdict);
     else if (act === "flag") this.setFlagging(true);
+    else if (act === "more") this.readOn();
     else if (act === "reasoning" || act === "comment") focusField(this.form, act);
     else return false;
     return true;
@@ -125,6 +146,7 @@ export class JudgementStep {
     if (input) input.dataset.needsReport = "no";
     const step = this.form.querySelector("[data-report-step]");
     step.textContent = step.dataset.reportStep;
+    this.sizes.observe(this.form.querySelector(".case-report"));
   }
 
   // What is due. -----------------------------------------------------------------------------------

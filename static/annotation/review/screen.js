@@ -39,7 +39,8 @@ export class Hiding {
     this.set(dialog.id, true);
     const back = () => {
       this.set(dialog.id, false);
-      if (focused?.isConnected && document.activeElement === document.body) focused.focus({ preventScroll: true });
+      const now = document.activeElement; // of a closed dialog still, where the browser could not give it back
+      if (focused?.isConnected && (now === document.body || dialog.contains(now))) focused.focus({ preventScroll: true });
     };
     dialog.addEventListener("close", back, { once: true });
   }

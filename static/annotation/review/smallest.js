@@ -13,12 +13,31 @@ export function sizeOf(text) {
 
 export const isTooSmall = (needed, now) => Boolean(needed) && now.some((side, i) => side < needed[i]);
 
-export class SmallestWindow {
-  /** `place`: the element with the words, hidden while all is well. `onChange(on)`: the case is blanked, or is back. */
+/** What lies over a case until all is well: it is out of sight and out of reach; whoever had the focus gets it back. */
+export class Cover {
+  /** `place`: the element, hidden while all is well. `onChange(on)`: the case is blanked, or is back. */
   constructor(place, onChange) {
-    Object.assign(this, { place, onChange, needed: null, on: false });
-    addEventListener("resize", () => this.check());
+    Object.assign(this, { place, onChange, on: false });
     addEventListener("keydown", (event) => this.on && event.stopImmediatePropagation(), { capture: true });
+  }
+
+  set(on) {
+    if (on === this.on) return;
+    this.on = on;
+    if (on) this.focused = document.activeElement;
+    this.place.hidden = !on;
+    const root = this.place.parentElement;
+    root.classList.toggle("case-too-small", Boolean(root.querySelector(".case-small:not([hidden])")));
+    if (!on && this.focused?.isConnected) this.focused.focus({ preventScroll: true });
+    this.onChange(on);
+  }
+}
+
+export class SmallestWindow extends Cover {
+  constructor(place, onChange) {
+    super(place, onChange);
+    this.needed = null;
+    addEventListener("resize", () => this.check());
   }
 
   /** What the round of the case on the page asks for, as "1280x720" or "". */
@@ -33,10 +52,7 @@ export class SmallestWindow {
     const now = [innerWidth, innerHeight];
     const on = isTooSmall(this.needed, now);
     if (on) this.say(now);
-    if (on === this.on) return;
-    this.on = on;
-    this.cover(on);
-    this.onChange(on);
+    this.set(on);
   }
 
   say(now) {
@@ -44,13 +60,5 @@ export class SmallestWindow {
     const { words, phone } = this.place.dataset;
     const sentence = this.isAsked ? words : phone;
     this.place.querySelector("[data-size]").textContent = sentence.replace("{needed}", text(this.needed)).replace("{now}", text(now));
-  }
-
-  /** Out of sight and out of reach; whoever had the focus gets it back. */
-  cover(on) {
-    if (on) this.focused = document.activeElement;
-    this.place.hidden = !on;
-    this.place.parentElement.classList.toggle("case-too-small", on);
-    if (!on && this.focused?.isConnected) this.focused.focus({ preventScroll: true });
   }
 }

@@ -2,11 +2,12 @@
 // is loaded. The viewer paints the same pictures in the same places and then takes them away.
 
 import { restorePanel } from "../panel.js";
-import { fitZoom, hangingOrder, placeOf, placesOf, scaledSize, wholePixels } from "./hanging.js";
+import { filmHeight, fitZoom, hangingOrder, placeOf, placesOf, scaledSize, wholePixels } from "./hanging.js";
 import { placePanel, preferences } from "./preferences.js";
 import { afterNextFrame } from "./readiness.js";
 
-function hang(image, view, [x, y, w, h], { ratio, offset }) {
+function hang(image, view, [x, y, w, whole], { ratio, offset }) {
+  const h = filmHeight(w, whole, ratio);
   const { width, height, left, top } = placeOf(scaledSize(view, fitZoom(view, w, h)), w, h);
   const box = { left: x + offset[0] + left, top: y + offset[1] + top, width, height };
   for (const [side, length] of Object.entries(box)) image.style[side] = `${length / ratio}px`;
@@ -20,7 +21,7 @@ function look() {
   const views = JSON.parse(document.getElementById("case-views").textContent);
   const order = hangingOrder(views);
   const space = wholePixels(stage.getBoundingClientRect(), devicePixelRatio || 1);
-  const places = placesOf(views, order, space.width, space.height, preferences().lateral);
+  const places = placesOf(views, order, space, preferences().lateral);
   order.forEach((index, place) => {
     const image = Object.assign(new Image(), { alt: "", src: views[index].preview });
     hang(image, views[index], places[place], space);

@@ -1,6 +1,7 @@
 // Hanging: which view goes where. Pure: numbers in, rectangles out.
 
 const GAP = 2; // device pixels between views
+const NARROW = 480; // CSS pixels
 const FRONTAL_SHARE = 1.35 / 2.35;
 
 const kind = (view) => {
@@ -38,10 +39,9 @@ export function fitZoom(view, width, height) {
   return Math.min(width / view.width, height / (view.height * (view.aspect || 1)));
 }
 
-/** What is left free beside and above the whole image where it just fits. */
-export function marginsOf(view, width, height) {
-  const [w, h] = scaledSize(view, fitZoom(view, width, height));
-  return [(width - w) / 2, (height - h) / 2];
+/** How high a film's place is: below it is a strip, of two lines where it is narrow, so that no word lies over a film. */
+export function filmHeight(width, height, ratio) {
+  return Math.max(1, height - Math.round((width < NARROW * ratio ? 34 : 18) * ratio));
 }
 
 /**
@@ -69,16 +69,16 @@ export function placeOf([width, height], w, h, [cx, cy] = [0.5, 0.5]) {
  * One view fills the space. Of two, the frontal one is larger, but never wider than its image can use. Of three, the
  * first is large and the others stand above each other beside it. Four hang two by two; more go on in rows of three.
  */
-export function rectangles(views, order, width, height) {
+export function rectangles(views, order, width, height, ratio) {
   const n = order.length;
   if (n === 2) {
     const [first, second] = order.map((i) => views[i]);
-    const useful = (height * first.width) / (first.height * (first.aspect || 1));
+    const useful = (filmHeight(width, height, ratio) * first.width) / (first.height * (first.aspect || 1));
     const share = kind(first) === kind(second) ? 0.5 : FRONTAL_SHARE;
     const left = Math.round(Math.min((width - GAP) * share, Math.max(useful, (width - GAP) / 2)));
     return [[0, 0, left, height], [left + GAP, 0, Math.max(1, width - left - GAP), height]];
   }
-  if (n === 3) return oneAndTwo(order.map((i) => views[i]), width, height);
+  if (n === 3) return oneAndTwo(order.map((i) => views[i]), width, height, ratio);
   const columns = n === 1 ? 1 : n <= 4 ? 2 : 3;
   const rows = Math.ceil(n / columns);
   const w = Math.max(1, Math.floor((width - GAP * (columns - 1)) / columns));
@@ -87,10 +87,10 @@ export function rectangles(views, order, width, height) {
 }
 
 /** The first as high as the space, as long as the others can use what is left; they share a column. */
-function oneAndTwo([first, ...others], width, height) {
+function oneAndTwo([first, ...others], width, height, ratio) {
   const shape = (view) => view.width / (view.height * (view.aspect || 1));
   const half = Math.max(1, Math.floor((height - GAP) / 2));
-  const [large, small] = [height * shape(first), half * Math.max(...others.map(shape))];
+  const [large, small] = [filmHeight(width, height, ratio) * shape(first), half * Math.max(...others.map(shape))];
   const spare = width - GAP - large - small;
   const wanted = spare > 0 ? large + spare / 2 : Math.max((width - GAP) * 0.55, width - GAP - small);
   const left = Math.round(Math.min(wanted, (width - GAP) * 0.75));
@@ -99,8 +99,8 @@ function oneAndTwo([first, ...others], width, height) {
 }
 
 /** The same, with the lateral view on this side of the frontal one. */
-export function placesOf(views, order, width, height, lateral = "right") {
-  const places = rectangles(views, order, width, height);
+export function placesOf(views, order, { width, height, ratio }, lateral) {
+  const places = rectangles(views, order, width, height, ratio);
   return lateral === "left" ? places.map(([x, y, w, h]) => [width - x - w, y, w, h]) : places;
 }
 

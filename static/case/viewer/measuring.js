@@ -1,7 +1,7 @@
 // Lines and the cardiothoracic ratio: pure geometry in image coordinates (columns and rows, from the top left corner).
 //
 // A measure is { kind, ends: [[x, y], [x, y]] }; kind is "line", "heart" or "thorax". Of heart and thorax a view has
-// one each, both along the rows of the image: their ratio needs no unit.
+// one each, both along the rows of the image, or along its columns where it was turned since: their ratio needs no unit.
 
 export const MOST_LINES = 20; // of one view, so that what is stored stays small
 
@@ -37,7 +37,7 @@ export function lengthText({ value, unit }) {
   return `${unit === "mm" ? value.toFixed(1) : Math.round(value)} ${unit}`;
 }
 
-const widthOf = ({ ends: [[x1], [x2]] }) => Math.abs(x2 - x1);
+const widthOf = ({ ends: [[x1, y1], [x2, y2]] }) => Math.hypot(x2 - x1, y2 - y1);
 const find = (measures, kind) => measures.find((measure) => measure.kind === kind);
 
 /** Width of the heart over width of the thorax; null until both are there. */
@@ -52,9 +52,11 @@ export function nextKind(tool, measures) {
   return ["heart", "thorax"].find((kind) => !find(measures, kind)) ?? null;
 }
 
-/** The measure with one end at another place. A width stays level: its other end follows up and down. */
+/** The measure with one end at another place. A width stays level, or upright where it was turned: its other end follows. */
 export function moveEnd({ kind, ends }, end, [x, y]) {
-  return { kind, ends: ends.map(([ox, oy], i) => (i === end ? [x, y] : [ox, kind === "line" ? oy : y])) };
+  const [[x1, y1], [x2, y2]] = ends;
+  const follow = ([ox, oy]) => (kind === "line" ? [ox, oy] : Math.abs(y2 - y1) > Math.abs(x2 - x1) ? [x, oy] : [ox, y]);
+  return { kind, ends: ends.map((other, i) => (i === end ? [x, y] : follow(other))) };
 }
 
 /** Heart and thorax as their widths say: the wider one is the thorax, in whatever order they were drawn. */

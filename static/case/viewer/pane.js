@@ -1,15 +1,13 @@
 // One view on screen: its elements, its state (window, zoom, pan, invert, flip), and the pointer.
 
 import { buildTable, defaultWindow, PRESETS, leastWidth, presetsOf, rangeWindow, scannerIndex, scannerWindows } from "./grey.js";
-import { fitZoom, isFrontal, marginsOf, placeOf, scaledSize } from "./hanging.js";
+import { filmHeight, fitZoom, isFrontal, placeOf, scaledSize } from "./hanging.js";
 import { Overlay } from "./overlay.js";
 
 const MOST_ZOOM = 16;
 const AT_REST = 150; // ms without movement
-const NARROW = 480; // CSS pixels
-const CAPTION = 20; // CSS pixels below the film
-const TOP = new Set(["position", "badge"]);
-const [TAG_HEIGHT, TAG_MARGIN, TAG_LETTER] = [28, 18, 8.5]; // CSS pixels: of a tag in a corner with what lies around it
+const SHORT = 700; // CSS pixels: narrower places have shorter words
+const WORDS = ["position", "badge", "hint", "notes", "caption", "window", "zoom"]; // below the film, in this order
 
 function element(name, className, parent, attributes = {}) {
   const node = document.createElement(name);
@@ -28,16 +26,13 @@ export class Pane {
   constructor(stage, viewer) {
     this.viewer = viewer;
     this.box = element("div", "viewer-pane", stage);
-    this.caption = element("div", "viewer-caption", this.box);
     this.surface = element("div", "viewer-view", this.box, { role: "img", tabindex: "0" });
     this.canvas = element("canvas", "viewer-canvas", this.surface);
     this.renewContext(false);
     this.overlay = new Overlay(this);
     this.tags = {};
-    const top = element("div", "viewer-top", this.surface);
-    for (const corner of ["position", "badge", "hint", "notes", "zoom", "window"]) {
-      this.tags[corner] = element("div", `viewer-tag viewer-tag-${corner}`, TOP.has(corner) ? top : this.surface);
-    }
+    this.strip = element("div", "viewer-strip", this.box);
+    for (const name of WORDS) this.tags[name] = element("div", `viewer-tag viewer-tag-${name}`, this.strip);
     this.tags.hint.setAttribute("role", "status");
     this.error = element("div", "viewer-error", this.box, { role: "status" });
     this.errorText = element("p", "", this.error);
@@ -103,7 +98,8 @@ export class Pane {
   turn(quarters = this.state.flip ? 3 : 1) {
     if (!this.entry.data) return;
     for (let n = 0; n < quarters; n++) {
-      const { center, measures } = this.state;
+      const { center, measures, zoom } = this.state;
+      if (zoom !== null) this.state.zoom = zoom * (this.view.aspect || 1); // of the columns that were rows
       this.state.center = [1 - center[1], center[0]];
       this.state.measures = measures.map((one) => ({ ...one, ends: one.ends.map(([x, y]) => [this.view.height - y, x]) }));
       this.lay();
@@ -141,7 +137,8 @@ export class Pane {
     const { style } = this.box;
     [style.left, style.top, style.width, style.height] = [x, y, w, h].map((v) => `${v / ratio}px`);
     this.ratio = ratio;
-    const height = Math.max(1, h - (this.view?.caption ? Math.round(CAPTION * ratio) : 0));
+    const height = filmHeight(w, h, ratio);
+    this.surface.style.bottom = this.strip.style.height = `${(h - height) / ratio}px`;
     if (this.canvas.width !== w) this.canvas.width = w;
     if (this.canvas.height !== height) this.canvas.height = height;
   }
@@ -209,18 +206,13 @@ export class Pane {
     const named = known ? [view.view_position, view.laterality].filter(Boolean).join(" · ") : text.unknown;
     const position = view.prior ? `${text.prior} · ${named}` : named;
     this.box.classList.toggle("viewer-prior", Boolean(view.prior));
-    const notes = [];
-    write(this.caption, view.caption ?? "");
-    const [long, short] = view.eight_bit ? [text.eightBit, text.eightBitShort] : [text.noWindow, text.noWindowShort];
-    if (!view.scanner_window) notes.unshift(this.isNarrow() ? short : long);
-    const above = [position, this.viewer.arrangement.placeOf(this)].filter(Boolean).join(" · ");
-    const badge = (kind) => this.changes().map((word) => text[word + kind]).join(" · ");
-    const isBetween = !this.hasRoomBeside(Math.max(above.length, badge("").length));
-    this.box.classList.toggle("viewer-between", isBetween);
-    write(tags.position, above);
-    write(tags.badge, badge(isBetween ? "Short" : ""));
+    const short = this.canvas.width < SHORT * this.ratio ? "Short" : "";
+    const said = (word) => text[`${word}${short}`] ?? text[word];
+    write(tags.position, [position, this.viewer.arrangement.placeOf(this)].filter(Boolean).join(" · "));
+    write(tags.badge, this.changes().map(said).join(" · "));
     write(tags.hint, this.overlay.hint());
-    write(tags.notes, notes.filter(Boolean).join("\n"));
+    write(tags.notes, view.scanner_window ? "" : said(view.eight_bit ? "eightBit" : "noWindow"));
+    write(tags.caption, view.caption ?? "");
     write(tags.zoom, entry.data ? text.zoomValue.replace("{value}", Math.round(100 * this.zoom())) : "");
     write(tags.window, entry.data ? this.windowText() : "");
     const label = text.viewLabel.replace("{position}", position).replace("{number}", this.index + 1);
@@ -237,17 +229,6 @@ export class Pane {
   changes() {
     const { invert, flip, turns } = this.state;
     return [invert && "inverted", flip && "flipped", turns && "turned"].filter(Boolean);
-  }
-
-  /** Whether words in the upper corners lie beside or above the image as it fits, not over the side marks in it. */
-  hasRoomBeside(length) {
-    const [beside, above] = marginsOf(this.view, this.canvas.width, this.canvas.height);
-    return above >= this.ratio * TAG_HEIGHT || beside >= this.ratio * (TAG_MARGIN + length * TAG_LETTER);
-  }
-
-  /** Too narrow for long words: they would lie over the costophrenic angle. */
-  isNarrow() {
-    return this.canvas.width / this.ratio < NARROW;
   }
 
   /** Level and width; which of the scanner's windows or tables is on where there are several, and what is left of a

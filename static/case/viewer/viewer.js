@@ -9,7 +9,7 @@ import { Arrangement } from "./arranging.js";
 import { actOfKey, buildToolbar, LENS_KEY, TEXT, toolOf } from "./controls.js";
 import { Canvas2D } from "./canvas2d.js";
 import { leastWidth, scannerWindows } from "./grey.js";
-import { fitZoom, hangingOrder, isFrontal, placesOf, scaledSize, wholePixels } from "./hanging.js";
+import { filmHeight, fitZoom, hangingOrder, isFrontal, placesOf, scaledSize, wholePixels } from "./hanging.js";
 import { Lens } from "./lens.js";
 import { ImageCache } from "./loader.js";
 import { Pane } from "./pane.js";
@@ -225,12 +225,12 @@ class Viewer {
 
   /** How large each image of a case will hang, so that the worker can scale it ahead. */
   fitOf(views) {
-    const { width, height } = this.measure();
+    const space = this.measure();
     const order = hangingOrder(views);
-    const places = placesOf(views, order, width, height, this.preferences.lateral);
+    const places = placesOf(views, order, space, this.preferences.lateral);
     return (view) => {
       const [, , w, h] = places[order.indexOf(views.indexOf(view))];
-      return scaledSize(view, fitZoom(view, w, h));
+      return scaledSize(view, fitZoom(view, w, filmHeight(w, h, space.ratio)));
     };
   }
 
@@ -241,10 +241,10 @@ class Viewer {
   layOut() {
     const measured = this.measure();
     this.measured = JSON.stringify(measured);
-    const { ratio, offset, width, height } = measured;
+    const { ratio, offset } = measured;
     const shown = this.arrangement.onScreen();
     const order = shown.map((_, i) => i);
-    const places = placesOf(shown.map((pane) => pane.view), order, width, height, this.preferences.lateral);
+    const places = placesOf(shown.map((pane) => pane.view), order, measured, this.preferences.lateral);
     for (const pane of this.panes) pane.box.hidden = !shown.includes(pane);
     shown.forEach((pane, i) => {
       const [x, y, w, h] = places[i];

@@ -6,7 +6,6 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.discussion.commenting import add_comment
 from annotation.enums import ImportState, QuestionState, Role
 from annotation.jobs.running import run
 from annotation.models import (
@@ -23,6 +22,7 @@ from annotation.models import (
     User,
 )
 from annotation.models.people import TokenScope
+from annotation.review.commenting import add_comment
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
 from tests.conftest import NOON, make_person

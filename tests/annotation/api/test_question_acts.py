@@ -9,7 +9,7 @@ import pytest
 from annotation.enums import Role
 from annotation.models import AuditEvent, Finding, Question, QuestionBank, QuestionTag, Revision, SeenKey, User
 from annotation.models.people import TokenScope
-from annotation.quality.checking import check_revisions
+from annotation.questionbank.checking import check_revisions
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.review.cases import NOON, make_bank, make_revisions, make_round
 

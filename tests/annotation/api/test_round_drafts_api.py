@@ -76,6 +76,7 @@ def test_a_sample_or_shared_answers_of_another_bank_are_not_there(script: Progra
 
 def test_window_and_tools_are_set_together(script: Program, spring: ReviewRound) -> None:
     sent = {"hidden_tools": ["line"], "least_width": 1200, "least_height": 800, "double_click": True}
+    sent["display_check"] = True
     told = script.post("rounds/spring/viewing/", sent).json()
     assert {name: told[name] for name in sent} == sent
     problem_of(script.post("rounds/spring/viewing/", {"least_width": 1200}), 422, "invalid")

@@ -98,7 +98,7 @@ NOT = {
     ),
     **_each("token-new token-revoke", "no token makes or revokes tokens: a stolen one would never end"),
     **_each(
-        "calibration review-answer review-report review-draft review-events review-submit review-skip "
+        "calibration review-display review-answer review-report review-draft review-events review-submit review-skip "
         "review-slip review-return review-identifies adjudication-next adjudication-decide adjudication-revise",
         "a person judges at the screen, at which the time runs and images are painted",
     ),
@@ -157,6 +157,10 @@ NOT = {
     **_each(
         "bank-terms bank-permission-new bank-permission-withdraw",
         "what may be sent to a model stands on a contract or approval: an administrator answers for it in person",
+    ),
+    **_each(
+        "upload-fetch",
+        "accession numbers are typed by a person and kept for one job; a program has ingest_dicomweb on the server",
     ),
     **_each(
         "bank-delete sample-delete round-delete study-delete upload-delete bin-restore",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tracemalloc
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -12,7 +13,17 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from pytest_django.fixtures import Settings
 
-from annotation.audit.recording import FIRST, AuditRefused, FaultKind, checked_head, record, seal, verify, verify_seals
+from annotation.audit.recording import (
+    FIRST,
+    AuditRefused,
+    FaultKind,
+    checked_head,
+    record,
+    seal,
+    seal_hourly,
+    verify,
+    verify_seals,
+)
 from annotation.models import AuditEvent, User
 from annotation.people.accounts import change_profile
 from tests.processes import manage
@@ -142,3 +153,16 @@ def test_a_sealed_end_that_was_cut_off_is_found(cora: User, noon: datetime, tmp_
     fault = verify_seals(file)
     assert fault
     assert fault.kind == FaultKind.SEAL
+
+
+def test_a_worker_seals_once_an_hour_where_a_file_is_named(
+    cora: User, noon: datetime, tmp_path: Path, settings: Settings
+) -> None:
+    write(1, cora, noon)
+    seal_hourly(noon)
+    settings.AUDIT_SEALS = file = tmp_path / "seals.jsonl"
+    for minutes, n_lines in ((0, 1), (59, 1), (60, 2)):
+        seal_hourly(noon + timedelta(minutes=minutes))
+        assert len(file.read_text().splitlines()) == n_lines
+        os.utime(file, (noon.timestamp(), noon.timestamp()))
+    assert verify_seals(file) is None

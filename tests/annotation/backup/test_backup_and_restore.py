@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -120,6 +121,60 @@ def test_a_home_with_content_is_not_overwritten(pair: Pair) -> None:
     replaced = manage("restore", str(archive), "--replace", env=pair.old.env)
     assert replaced.returncode == 0, replaced.stderr
     assert any(pair.old.home.glob("replaced-*/media/ab/rendition"))
+
+
+def test_a_night_copies_what_is_new_and_only_the_identity_opens_it(pair: Pair, tmp_path: Path) -> None:
+    from pyrage import x25519
+
+    identity = x25519.Identity.generate()
+    pair.old.env["REXVQA_BACKUP_KEY"] = str(identity.to_public())
+    (tmp_path / "identity").write_text(f"# created: 2026-11-30\n{identity}\n")
+    folder = tmp_path / "nights"
+    image = pair.old.home / "media" / "ab" / "rendition"
+
+    def night(number: int, *more: str) -> Path:
+        target = folder / f"reading-room-{number}.tar.age"
+        done = manage("backup", "--apart", "--output", str(target), *more, env=pair.old.env)
+        assert done.returncode == 0, done.stderr
+        return target
+
+    def stored() -> dict[str, int]:
+        return {path.name: path.stat().st_mtime_ns for path in (folder / "media").rglob("*") if path.is_file()}
+
+    first = night(1)
+    assert not any(b"pixels" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    before = stored()
+    image.with_name("second").write_bytes(b"newer" * 1000)
+    second = night(2)
+    assert {**stored(), **before} == stored(), "what stands in the folder is not written again"
+    assert set(stored()) == {"rendition", "second"}
+    for words, status, says in (
+        ((), 2, "--identity"),
+        (("--identity", str(tmp_path / "nowhere")), 2, "cannot be read"),
+        (("--identity", str(tmp_path / "identity")), 0, "restored"),
+    ):
+        done = manage("restore", str(second), *words, env=pair.new.env)
+        assert (done.returncode, says in done.stdout + done.stderr) == (status, True), done.stderr
+    assert (pair.new.home / "media" / "ab" / "second").read_bytes() == b"newer" * 1000
+    shutil.rmtree(pair.new.home / "media")
+    files = manage("restore", str(first), "--files-only", *words, env=pair.new.env)
+    assert files.returncode == 0, files.stderr
+    assert [path.name for path in (pair.new.home / "media" / "ab").iterdir()] == ["rendition"]
+    image.unlink()
+    night(3, "--keep", "1")
+    assert set(stored()) == {"second"}, "an image that no kept backup names goes with those that did"
+
+
+def test_a_changed_image_beside_a_backup_is_found(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        old = migrated(tmp_path / "old", stack)
+        (old.home / "media" / "ab").mkdir(parents=True)
+        (old.home / "media" / "ab" / "rendition").write_bytes(b"pixels")
+        target = tmp_path / "nights" / "reading-room-1.tar"
+        assert manage("backup", "--apart", "--output", str(target), env=old.env).returncode == 0
+    (target.parent / "media" / "ab" / "rendition").write_bytes(b"pixelz")
+    refused = manage("restore", str(target), env=site(tmp_path / "new").env)
+    assert (refused.returncode, "damaged image: media/ab/rendition" in refused.stderr) == (2, True), refused.stderr
 
 
 # A site with what lets people in; and what is taken away after the backup.

@@ -15,8 +15,8 @@ import pytest
 from pytest_django import Settings
 
 from annotation.backup import taking
+from annotation.backup.apart import BackupRefused
 from annotation.backup.restoring import unpack_checked
-from annotation.backup.taking import BackupRefused
 from tests.processes import environment, manage, migrated_site
 from tests.refusals import refuses
 

@@ -14,8 +14,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from annotation.bin import deleting as acts
-from annotation.bin.deleting import BinRefused
+from annotation.audit import deleting as acts
+from annotation.audit.deleting import BinRefused
 from annotation.enums import Role, RoundState
 from annotation.jobs.handlers import handler_for
 from annotation.models import (

@@ -19,7 +19,7 @@ from annotation.demonstration.questions import (
 )
 from annotation.demonstration.simulated_exams import EXAMS, VIEWS
 from annotation.enums import Flag
-from annotation.quality.kernels.rules import MIN_EXPLANATION
+from annotation.questionbank.kernels.rules import MIN_EXPLANATION
 
 QUESTIONS = all_questions()
 
@@ -109,7 +109,7 @@ def test_a_normal_chest_has_no_leading_finding() -> None:
 
 def test_the_exam_with_a_prior_is_of_the_same_patient_later() -> None:
     records = records_of(all_questions(EXAMS)).values()
-    by_exam = {one["StudyInstanceUid"]: one for one in records}
+    by_exam = {one["study_id"]: one for one in records}
     later = [one for one in by_exam.values() if "prior_study" in one]
     assert len(later) == 1, "a demonstration without a prior shows nobody how priors look"
     before = by_exam[later[0]["prior_study"]]

@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 from django.test import Client
 from msgspec.structs import replace
 
-from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
-from annotation.discussion.history import Event, life_of
-from annotation.discussion.selected_questions import add_tag, remove_tag
 from annotation.enums import HistoryKind
 from annotation.models import Finding, Question, Revision, Settlement, User
 from annotation.outcomes.adjudicating import begin_adjudication, decide, name_adjudicator, show_reviews, take_next
-from annotation.quality.checking import dismiss
+from annotation.questionbank.checking import dismiss
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.questionbank.importing import bring_back_question, withdraw_question
+from annotation.review.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.review.ending import close_round, complete_reviews, count_open, disputed
+from annotation.review.history import Event, life_of
+from annotation.review.selected_questions import add_tag, remove_tag
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.annotation.rounds.made import say

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 import pytest
 from django.test import Client
 
-from annotation.discussion.commenting import DiscussionRefused
-from annotation.discussion.selected_questions import add_tag, remove_tag, tag_word, tags_in, tags_of
 from annotation.models import AuditEvent, BankImport, Exam, Question, QuestionBank, QuestionTag, ReviewRound, User
 from annotation.questionbank.bank_life import _delete as purge
 from annotation.questionbank.filters import BankSearch
+from annotation.review.commenting import DiscussionRefused
 from annotation.review.ending import close_round, count_open
 from annotation.review.onlookers import withheld_questions
 from annotation.review.rounds import create_round, open_round
+from annotation.review.selected_questions import add_tag, remove_tag, tag_word, tags_in, tags_of
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.annotation.rounds.made import make_sample
 from tests.refusals import refuses

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from annotation.diversity.judging_pairs import draw_pairs
 from annotation.management.base import ShownProgress
 from annotation.models import Embedding, PairJudgement, PairTrial, QuestionBank, QuestionVector, Revision, User
+from annotation.validators.judging_pairs import draw_pairs
 from tests.annotation.model_calls.simulated_calls import NOON
 
 

@@ -13,15 +13,6 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.call_enums import EndpointPlace
-from annotation.diversity.embedded_questions import (
-    EmbeddedResult,
-    compare_embedded,
-    embed_questions,
-    embeddings_of,
-    plan_embedding,
-)
-from annotation.diversity.kernels.near_vectors import near_vectors, unit_vectors
-from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.enums import ImportState
 from annotation.management.base import ShownProgress
@@ -38,6 +29,15 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank.bank_life import sweep_import
+from annotation.validators.embedded_questions import (
+    EmbeddedResult,
+    compare_embedded,
+    embed_questions,
+    embeddings_of,
+    plan_embedding,
+)
+from annotation.validators.kernels.near_vectors import near_vectors, unit_vectors
+from annotation.validators.vector_sources import EmbeddingRefused
 from tests.annotation.endpoints.simulated_models import EMBEDDING_LENGTH, EMBEDDING_MODEL
 from tests.annotation.endpoints.stand_in import StandIn, StandInFault
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, SHORT, make_permission
@@ -83,8 +83,8 @@ def test_what_is_no_answer_is_refused(body: bytes, why: str) -> None:
 
 @pytest.mark.parametrize("threshold", [0.3, 0.6])
 def test_pairs_are_those_of_brute_force(threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.diversity.kernels.near_vectors.ROWS", 7)
-    monkeypatch.setattr("annotation.diversity.kernels.near_vectors.COLUMNS", 11)
+    monkeypatch.setattr("annotation.validators.kernels.near_vectors.ROWS", 7)
+    monkeypatch.setattr("annotation.validators.kernels.near_vectors.COLUMNS", 11)
     vectors = np.random.default_rng(3).standard_normal((60, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     told: list[tuple[int, int]] = []
@@ -168,7 +168,7 @@ def test_what_fails_in_passing_is_asked_again(bank: QuestionBank, fault: StandIn
 def test_after_five_failures_it_ends_and_goes_on_where_it_was(
     bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.diversity.embedded_questions.AT_ONCE", 2)
+    monkeypatch.setattr("annotation.validators.embedded_questions.AT_ONCE", 2)
     waits: list[float] = []
     faults = [StandInFault.UNAVAILABLE] * 5
     with asked_server(*faults), pytest.raises(EmbeddingRefused, match="503"):
@@ -252,7 +252,7 @@ def test_the_command_sends_nothing_in_a_dry_run(bank: QuestionBank) -> None:
 def test_the_page_asks_in_the_background(
     client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
     SendingPermission.objects.update(expires_at=NOON + timedelta(days=5000))
     client.force_login(cora)
     page = reverse("bank-near-duplicates", args=[bank.slug])

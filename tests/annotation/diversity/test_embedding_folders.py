@@ -13,12 +13,12 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 from django.urls import reverse
 
-from annotation.diversity.embedded_questions import embed_questions, plan_embedding
-from annotation.diversity.kernels.sentence_model import SentenceModel
-from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.management.base import ShownProgress
 from annotation.models import AuditEvent, Embedding, Job, QuestionBank, QuestionVector, User
+from annotation.validators.embedded_questions import embed_questions, plan_embedding
 from annotation.validators.kernels.model_folder import read_sentence_folder
+from annotation.validators.kernels.sentence_model import SentenceModel
+from annotation.validators.vector_sources import EmbeddingRefused
 from rexvqa_site.env import env_folders
 from tests.annotation.diversity.bert_model import LONGEST, SIZE, drawn_weights, real_folder, refuse_network, tiny_folder
 from tests.annotation.model_calls.simulated_calls import NOON
@@ -239,7 +239,7 @@ def test_the_command_says_that_nothing_is_sent(bank: QuestionBank, named: Path) 
 def test_the_page_offers_folders_without_a_permission(
     client: Client, cora: User, bank: QuestionBank, named: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
     client.force_login(cora)
     page = reverse("bank-near-duplicates", args=[bank.slug])
     text = client.get(page).content.decode()

@@ -11,18 +11,6 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from annotation.diversity.embedded_questions import compare_embedded
-from annotation.diversity.judging_pairs import (
-    begin_trial,
-    curve_of,
-    end_trial,
-    judge_pair,
-    next_pair,
-    set_threshold,
-    trials_of,
-)
-from annotation.diversity.kernels.near_vectors import TwiceJudged, Vectors, drawn_pairs, shares_of, threshold_curve
-from annotation.diversity.vector_sources import EmbeddingRefused
 from annotation.enums import KeySource, Role, RoundState
 from annotation.management.base import ShownProgress
 from annotation.models import (
@@ -37,12 +25,24 @@ from annotation.models import (
     SeenKey,
     User,
 )
-from annotation.quality.kernels.rules import RULES
 from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
+from annotation.questionbank.kernels.rules import RULES
 from annotation.review.assigning import who_knows_keys
 from annotation.review.onlookers import revisions_in_pairs_of
 from annotation.statistics.kernels.intervals import wilson
+from annotation.validators.embedded_questions import compare_embedded
+from annotation.validators.judging_pairs import (
+    begin_trial,
+    curve_of,
+    end_trial,
+    judge_pair,
+    next_pair,
+    set_threshold,
+    trials_of,
+)
+from annotation.validators.kernels.near_vectors import TwiceJudged, Vectors, drawn_pairs, shares_of, threshold_curve
+from annotation.validators.vector_sources import EmbeddingRefused
 from tests.annotation.diversity.judged import judge_all, trial_of, with_vectors
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_bank, make_revisions, make_round
@@ -58,8 +58,8 @@ def unit(n: int, seed: int = 2) -> Vectors:
 
 
 def test_pairs_are_spread_over_the_range_by_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.diversity.kernels.near_vectors.ROWS", 16)
-    monkeypatch.setattr("annotation.diversity.kernels.near_vectors.COLUMNS", 32)
+    monkeypatch.setattr("annotation.validators.kernels.near_vectors.ROWS", 16)
+    monkeypatch.setattr("annotation.validators.kernels.near_vectors.COLUMNS", 32)
     vectors = unit(90)
     found = drawn_pairs(vectors, 100, seed=1)
     assert len({(one.first, one.second) for one in found}) == 100
@@ -132,7 +132,7 @@ def trial(bank: QuestionBank, embedding: Embedding, cora: User, carl: User) -> P
 def test_a_hundred_pairs_are_drawn_in_the_background(
     bank: QuestionBank, embedding: Embedding, cora: User, carl: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
     made = begin_trial(bank, embedding, (cora, carl), seed=7, actor=cora, at=NOON)
     job = worked(Job.objects.get(kind="draw_pairs"), at=NOON)
     assert (job.state, made.pairs.count()) == ("succeeded", 100)
@@ -151,7 +151,7 @@ def test_who_cannot_judge_is_refused(
 
     assert refused(cora, cora) == "one_judge"
     assert refused(cora, make_person("Olga", Role.READER)) == "no_judge"
-    monkeypatch.setattr("annotation.diversity.judging_pairs.reads_in_bank", lambda *_of: "Study")
+    monkeypatch.setattr("annotation.validators.judging_pairs.reads_in_bank", lambda *_of: "Study")
     assert refused(cora, carl) == "reads_them"
     monkeypatch.undo()
     make_revisions(bank, {30: {}})
@@ -290,7 +290,7 @@ def test_the_page_asks_before_judging_is_ended(client: Client, trial: PairTrial,
 def test_the_form_begins_and_refuses(
     client: Client, bank: QuestionBank, embedding: Embedding, cora: User, carl: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
     client.force_login(cora)
     page = reverse("pair-trials", args=[bank.slug])
     sent = {"embedding": embedding.pk, "first": cora.pk, "second": cora.pk, "seed": 3}

@@ -12,10 +12,10 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.models import AuditEvent, Finding, Job, QuestionBank, Revision, User
-from annotation.quality.checking import QualityRefused, check_revisions, dismiss
-from annotation.quality.duplicates import check_duplicates, check_twins
-from annotation.quality.kernels.neighbours import find_neighbours, find_twins
 from annotation.questionbank.bank_life import change_terms
+from annotation.questionbank.checking import QualityRefused, check_revisions, dismiss
+from annotation.questionbank.duplicates import check_duplicates, check_twins
+from annotation.questionbank.kernels.neighbours import find_neighbours, find_twins
 from tests.annotation.quality.test_neighbours import by_brute_force, texts_of
 from tests.annotation.review.cases import make_bank, make_revisions, reviewing
 from tests.commands import ends_with_2, printed
@@ -165,7 +165,7 @@ def test_the_page_links_both_questions(
 def test_the_button_compares_in_the_background(
     client: Client, cora: User, bank: QuestionBank, noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
     client.force_login(cora)
     for _again in range(2):
         answer = client.post(reverse("bank-compare", args=[bank.slug]), {"across": "yes"})
@@ -203,7 +203,7 @@ def test_who_reads_in_a_study_under_way_hears_nothing_of_the_pair(
 ) -> None:
     check_twins(bank, actor=None, at=noon)
     read = QuestionBank.objects.get(name=read_in).pk
-    for place in ("annotation.validators.asked_about", "annotation.diversity.embedded_questions"):
+    for place in ("annotation.validators.asked_about", "annotation.validators.embedded_questions"):
         monkeypatch.setattr(f"{place}.reads_in_bank", lambda _person, pk: "Study" if pk == read else "")
     client.force_login(cora)
     answer = client.get(page_of(bank))

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from annotation.jobs import running
 from annotation.models import Finding, Gate, Job, Question, QuestionBank, Release, ReleasedQuestion, Revision, User
-from annotation.quality.checking import QualityRefused
-from annotation.quality.duplicates import check_released, find_released
+from annotation.questionbank.checking import QualityRefused
+from annotation.questionbank.duplicates import check_released, find_released
 from tests.annotation.exports.test_releases import chest, wanted  # noqa: F401  # a fixture
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.commands import printed

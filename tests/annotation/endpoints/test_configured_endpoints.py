@@ -27,8 +27,8 @@ from annotation.generation.kernels.answer_forms import (
     read_bullets,
     read_questions,
 )
-from annotation.prompts.kernels.filling import ShippedPrompt, fill
-from annotation.quality.kernels.question_checks import C3
+from annotation.model_calls.kernels.filling import ShippedPrompt, fill
+from annotation.questionbank.kernels.question_checks import C3
 from annotation.validators.kernels.validator_prompts import PROMPTS
 from rexvqa_site.env import env_certificates, env_endpoints
 from tests.processes import environment, manage

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
-from annotation.bin.deleting import archive
+from annotation.audit.deleting import archive
 from annotation.call_enums import EndpointPlace, PermissionState
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.kernels.endpoint_list import Endpoint

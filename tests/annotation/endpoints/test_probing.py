@@ -15,10 +15,11 @@ import pytest
 from msgspec.structs import replace
 from pytest_django import Settings
 
-from annotation.call_enums import Ending, ProbeAnswer
-from annotation.endpoints import probing
-from annotation.endpoints.client import Exchange, Limits
+from annotation.call_enums import Ending, EndpointPlace, ProbeAnswer
+from annotation.endpoints import client, probing
+from annotation.endpoints.client import Exchange, Limits, models_listed
 from annotation.endpoints.configured_endpoints import EndpointRefused
+from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.probing import (
     ask_for_probe,
     findings_of,
@@ -34,9 +35,10 @@ from annotation.enums import JobState
 from annotation.jobs import running
 from annotation.models import AuditEvent, EndpointProbe, Job, User
 from tests.annotation.endpoints.probed import SECRET, Told, named_stand_in
-from tests.annotation.endpoints.simulated_models import GOOD, OBEYS_SCHEMA, TEXT_ONLY
+from tests.annotation.endpoints.simulated_models import GOOD, MODELS, OBEYS_SCHEMA, TEXT_ONLY
 from tests.annotation.endpoints.stand_in import StandInFault, StandInHabit
 from tests.conftest import NOON
+from tests.dripping_server import dripping_server
 from tests.jobs import worked
 from tests.refusals import refuses
 
@@ -73,6 +75,34 @@ def probed(
 ) -> EndpointProbe:
     with named_stand_in(settings, *faults, habit=habit) as (_server, endpoint):
         return probe(endpoint, model, actor=None, at=noon, limits=limits or Limits())
+
+
+def test_the_models_that_an_endpoint_lists(settings: Settings, noon: datetime) -> None:
+    with named_stand_in(settings) as (_server, endpoint):
+        assert models_listed(endpoint.name, at=noon) == sorted(MODELS)
+    with refuses(EndpointRefused, "no_list", match="gives no list of its models \\(connection failed\\)"):
+        models_listed(endpoint.name, at=noon)
+    with refuses(EndpointRefused, "no_endpoint"):
+        models_listed("nowhere", at=noon)
+
+
+def test_a_list_that_drips_is_not_waited_for(
+    settings: Settings, noon: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LISTING", Limits(total_seconds=0.2))
+    with dripping_server() as server, refuses(EndpointRefused, "no_list", match="timed out"):
+        settings.MODEL_ENDPOINTS = (Endpoint("slow", f"{server.url}/v1", place=EndpointPlace.MACHINE),)
+        models_listed("slow", at=noon)
+
+
+@pytest.mark.parametrize(
+    "said", [[], {"data": []}, {"data": [{"id": "two words"}]}, {"data": [{}]}, {"data": {"id": "a"}}]
+)
+def test_what_is_no_list_of_models(settings: Settings, noon: datetime, said: Any) -> None:
+    with dripping_server() as server, refuses(EndpointRefused, "no_list"):
+        server.answers["/v1/models"] = said
+        settings.MODEL_ENDPOINTS = (Endpoint("odd", f"{server.url}/v1", place=EndpointPlace.MACHINE),)
+        models_listed("odd", at=noon)
 
 
 def states(made: EndpointProbe) -> dict[str, str]:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.bin.deleting import archive
+from annotation.audit.deleting import archive
 from annotation.enums import ImageState
 from annotation.ingest.serving import images_never_sent
 from annotation.models import Image, QuestionBank, SendingPermission, User

@@ -32,7 +32,7 @@ from annotation.generation.kernels.answer_forms import (
     read_questions,
 )
 from annotation.model_calls.kernels.extraction import answer_in
-from annotation.prompts.versions import OUR_READING, SHIPPED
+from annotation.model_calls.versions import OUR_READING, SHIPPED
 from tests.annotation.endpoints.llama_server import MODEL, llama_server, write_model, write_projector
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.endpoints.stand_in import StandIn

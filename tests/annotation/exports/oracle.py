@@ -12,7 +12,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -213,6 +213,12 @@ def settles(reviews: Sequence[SubmittedReview]) -> bool:
     )
 
 
+def as_meant(one: SubmittedReview) -> SubmittedReview:
+    """The reported input error in place of the blind answer."""
+    said = one.cells["blind_meant"]
+    return replace(one, best="" if said == "none" else said) if said else one
+
+
 def shares(report: ReportFiles) -> Table:
     def accepts(one: SubmittedReview) -> bool:
         return one.cells["verdict"] == "accept" and not one.flags & AGAINST_KEY
@@ -226,6 +232,12 @@ def shares(report: ReportFiles) -> Table:
         ("settled",): share(map(settles, judged)),
         ("category_corrected",): share(any(one.cells["corrected_category"] for one in of_one) for of_one in judged),
     }
+    if any(one.cells["blind_meant"] for one in blind):
+        meant = [as_meant(one) for one in report.reviews]
+        found["expert_ceiling_meant",] = share(one.is_key for one in meant if one.best is not None)
+        found["settled_meant",] = share(
+            settles([one for one in meant if one.question == question]) for question in report.of_question
+        )
     if any(known_difficulty(one) for one in blind):
         for level in LEVELS:
             found[f"key_where_{level}",] = share(

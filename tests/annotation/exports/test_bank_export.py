@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from msgspec.structs import replace
 
 from annotation.enums import QuestionState
@@ -26,6 +30,7 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank.editing import current_revision, revise, wording_of
+from annotation.questionbank.kernels import examfields
 from annotation.questionbank.template import COLUMNS
 from annotation.review.ending import complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
@@ -47,6 +52,7 @@ ODD: dict[str, Any] = {
     ),
     "odd-cells": make_record(19, exam=19, options=["A. -5 mm", "B. =1+1", "C. 'one'", "D.  two "], note="'=x", far=" "),
     "odd-form": make_record(18, exam=18, **LETTERED),
+    "0012": make_record(20, exam=20, study_id="1e5", category="None", options=["A. 1-2", "B. NA", "C. TRUE", "D. 3/4"]),
 }
 PLAIN = {f"q{n} ä;=1": make_record(n, exam=(n + 1) // 2) for n in range(1, 6)}
 RECORDS = {**PLAIN, "nested": make_record(6, exam=5, **NESTED), **ODD}
@@ -103,6 +109,21 @@ def test_what_is_exported_comes_in_and_goes_out_the_same(
     assert (result.errors, result.counts.created) == ([], Question.objects.filter(bank__name="Bank").count())
     assert export(tmp_path / "second", form, bank="Again") == first
     assert export(tmp_path / "third", form) == first
+
+
+@pytest.mark.parametrize("form", list(BankForm))
+def test_every_form_reads_the_bank_once_and_what_questions_share_once(tmp_path: Path, form: BankForm) -> None:
+    run_import(write_file(tmp_path, PLAIN))
+    with (
+        CaptureQueriesContext(connection) as queries,
+        patch.object(examfields, "_read_exam", wraps=examfields._read_exam) as exams_read,
+    ):
+        export(tmp_path / "out", form)
+    told = Counter(
+        re.findall(r'FROM "annotation_(answerkey|report|edit)"', " ".join(map(str, queries.captured_queries)))
+    )
+    assert told == {"answerkey": 1, "report": 1, "edit": 1}, "edits are asked for their last day alone"
+    assert exams_read.call_count == 3, "of five questions"
 
 
 def test_an_age_above_89_and_the_answer_of_a_model_stay_away(tmp_path: Path) -> None:

@@ -43,9 +43,9 @@ from annotation.models import (
     SeenKey,
     User,
 )
-from annotation.quality.gates import set_gate
 from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.editing import revise, wording_of
+from annotation.questionbank.gates import set_gate
 from tests.annotation.images.test_uploads import png
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.commands import ends_with_2

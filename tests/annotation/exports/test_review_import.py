@@ -75,6 +75,8 @@ def test_reviews_are_stored_as_submitted_without_times(
         review_cells(2, "REMO@example.org", grade_image_alignment="", cannot_judge_image_alignment=True),
         review_cells(3, reviewer_pseudonym(rita.pk), blind_best="", blind_difficulty="hard", disagreement="own_error"),
     ]
+    rows[0] |= {"blind_meant": "none"}
+    rows[2] |= {"blind_meant": "B"}
     path = file_of(tmp_path, rows, name)
     said = run(path)
     assert [line.split()[-1] for line in said.splitlines()[1:]] == ["3", "2", "3", "1", "1"]
@@ -85,9 +87,9 @@ def test_reviews_are_stored_as_submitted_without_times(
     assert second.assignment.reviewer == remo
     assert second.grades["image_alignment"] == "cannot_judge"
     assert Membership.objects.filter(user=remo, round=opened, role=Role.REVIEWER).exists()
-    answers = {a.assignment_id: (a.best, a.defensible, a.difficulty) for a in BlindAnswer.objects.all()}
-    assert answers[first.assignment_id] == ("B", ["B"], "easy")
-    assert answers[third.assignment_id] == ("", [], "hard")
+    answers = {a.assignment_id: (a.best, a.meant, a.defensible, a.difficulty) for a in BlindAnswer.objects.all()}
+    assert answers[first.assignment_id] == ("B", "none", ["B"], "easy")
+    assert answers[third.assignment_id] == ("", "B", [], "hard")
     assert round_outcomes(opened).n_reviews == 3
     assert round_times(opened).n_undefined == 3
     assert round_times(opened).active.n == 0
@@ -95,6 +97,13 @@ def test_reviews_are_stored_as_submitted_without_times(
     assert facts["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert facts["file"] == name
     assert (facts["n_reviews"], facts["n_reviewers"], facts["n_questions"], facts["n_assignments"]) == (3, 2, 3, 1)
+
+
+def test_an_apostrophe_that_no_export_put_there_stays(tmp_path: Path, opened: ReviewRound) -> None:
+    texts = {"'tis fine": "'tis fine", "''tis fine": "'tis fine", "'=1": "=1"}
+    run(file_of(tmp_path, [review_cells(number, comment=text) for number, text in enumerate(texts, start=1)]))
+    found = Review.objects.order_by("assignment__revision__question__number").values_list("comment", flat=True)
+    assert list(found) == list(texts.values())
 
 
 def test_a_dry_run_says_what_would_happen_and_stores_nothing(tmp_path: Path, opened: ReviewRound) -> None:
@@ -130,6 +139,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "row 3, blind_difficulty: The blind answer is missing, and the round asks for it",
     ),
     "option": ({"blind_best": "E"}, "row 3, blind_best: Choose among the options A to D."),
+    "meant": ({"blind_meant": "E"}, "row 3, blind_meant: Write the letter that was meant, or none"),
+    "meant as answered": ({"blind_meant": "B"}, "row 3, blind_meant: Write the letter that was meant, or none"),
     "difficulty": ({"blind_difficulty": ""}, "row 3, blind_difficulty: Choose a difficulty"),
     "bank": ({"bank": "other"}, "row 3, bank: The round is on the bank bank-of-sample"),
     "long text": ({"comment": "x" * 5001}, "row 3, comment: The text has more than 5,000 characters"),

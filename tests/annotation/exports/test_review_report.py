@@ -13,11 +13,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from pytest_django import DjangoDbBlocker
+from pytest_django.fixtures import Settings
 
 from annotation.enums import Degree, Flag, Verdict
 from annotation.exports import review_report
 from annotation.exports.kernels import recompute
-from annotation.exports.review_report import write_review_report
+from annotation.exports.review_report import pack_review_report, write_review_report
 from annotation.exports.reviews import reviewer_pseudonym
 from annotation.models import Assignment, AuditEvent, ReviewRound, Settlement, User
 from annotation.outcomes.adjudicating import begin_adjudication, name_adjudicator, take_next
@@ -25,10 +26,42 @@ from annotation.review.ending import complete_reviews, count_open
 from annotation.review.kernels.form_design import PAPER
 from annotation.review.rounds import create_round, open_round
 from tests.annotation.exports.oracle import differences
+from tests.annotation.exports.stopped import Stopped, counted, stopped_before
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import NOON, make_person
 
 PIXELS = (".pdf", ".png", ".svg")
+
+
+def test_a_report_whose_worker_was_stopped_goes_on(
+    rita: User, remo: User, cora: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    lively, figures = make_lively([rita, remo], cora, NOON, n=6), review_report._figures
+    monkeypatch.setattr(review_report, "_figures", lambda of: [one for one in figures(of) if "/grades." in one.name])
+    undisturbed, disturbed = tmp_path / "whole.zip", tmp_path / "again.zip"
+    pack_review_report(lively, undisturbed)
+    made = counted(monkeypatch, review_report)
+    with pytest.raises(Stopped):
+        pack_review_report(lively, disturbed, stopped_before("figures/grades.png"))
+    assert "figures/grades.pdf" in made
+    pack_review_report(lively, disturbed)
+    assert "figures/grades.png" in made
+    assert set(made.values()) == {1}
+    assert disturbed.read_bytes() == undisturbed.read_bytes()
+    assert not list(Path(settings.TEMP_ROOT).glob("review-report-*"))
+
+
+def test_what_was_drawn_for_other_reviews_is_not_kept(
+    rita: User, remo: User, cora: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lively = make_lively([rita, remo], cora, NOON, n=6)
+    monkeypatch.setattr(review_report, "_figures", lambda _numbers: ())
+    made = counted(monkeypatch, review_report)
+    with pytest.raises(Stopped):
+        pack_review_report(lively, tmp_path / "one.zip", stopped_before("recompute.py"))
+    say(Assignment.objects.filter(round=lively, repeats=None)[0], version=2)
+    pack_review_report(lively, tmp_path / "two.zip")
+    assert set(made.values()) == {2}
 
 
 def make_lively(people: list[User], cora: User, at: datetime, n: int = 36, *, per_question: int = 2) -> ReviewRound:
@@ -58,6 +91,7 @@ def make_lively(people: list[User], cora: User, at: datetime, n: int = 36, *, pe
         )
         answer = review.assignment.blind_answer
         answer.difficulty = chance.choice(("easy", "medium", "hard"))
+        answer.meant = chance.choice(("", "", *({"A", "B", "none"} - {answer.best or "none"})))
         answer.save()
     first = Assignment.objects.filter(round=made).order_by("pk")[0]
     repeat = Assignment.objects.create(
@@ -100,7 +134,7 @@ def test_every_number_is_found_again(
     assert differences(tmp_path / "report") == []
     assert recompute.main(tmp_path / "report") == 0, capsys.readouterr().out
     printed = capsys.readouterr().out
-    for word in ("any, any ", "all, flag_unsound ", "expert_ceiling ", "accepted "):
+    for word in ("any, any ", "all, flag_unsound ", "expert_ceiling ", "expert_ceiling_meant ", "accepted "):
         assert f"\n{word}" in printed
     assert ("\nadjudicated, any " in printed) == (n_reviewers == 2)
     assert ("\nverdict, gwet_ac1 " in printed) == (n_reviewers > 1)

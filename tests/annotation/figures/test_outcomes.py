@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 
-from annotation.figures.kernels.forms import Width
-from annotation.figures.kernels.grade_bars import COLOURS, Graded, grades_figure
-from annotation.figures.kernels.issue_rates import Issue, outcomes_figure
-from annotation.figures.kernels.style import in_style
 from annotation.statistics.kernels.intervals import share
+from annotation.tables.kernels.forms import Width
+from annotation.tables.kernels.grade_bars import COLOURS, Graded, grades_figure
+from annotation.tables.kernels.issue_rates import Issue, outcomes_figure
+from annotation.tables.kernels.style import in_style
 
 ISSUES = [Issue("Incorrect key", share(12, 60)), Issue("Unclear wording", share(0, 60)), Issue("Rare", share(1, 4))]
 

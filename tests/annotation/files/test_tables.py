@@ -222,7 +222,7 @@ def test_names_that_are_there_twice_are_found_in_one_pass(monkeypatch: pytest.Mo
     assert Counted.n < 5_000
 
 
-@pytest.mark.parametrize("text", ["-5 mm", "=1+1", "'quoted' word", " @home", "plain", "", "it's"])
+@pytest.mark.parametrize("text", ["-5 mm", "=1+1", "'quoted' word", " @home", "plain", "", "it's", "0012", "NA", "1-2"])
 def test_what_an_export_marks_comes_in_without_its_mark(text: str) -> None:
     assert read_cell(neutralised(text)) == text
     assert read_cell(text) == text or neutralised(text) != text

@@ -14,8 +14,8 @@ from django.core.management import CommandError
 
 from annotation.call_enums import BatchState, EndpointPlace
 from annotation.generation.kernels.answer_forms import QUESTIONS
+from annotation.model_calls.versions import version_of
 from annotation.models import CallBatch, GenerationRun, PromptVersion, QuestionBank
-from annotation.prompts.versions import version_of
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.generation.made import bank_with_reports

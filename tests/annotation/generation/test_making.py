@@ -12,7 +12,7 @@ import pytest
 from annotation.call_enums import BatchState, EndpointPlace
 from annotation.enums import ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
-from annotation.exports.kernels.question_records import is_given_back
+from annotation.exports.kernels.question_records import is_given_back, usual_record
 from annotation.generation import making
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import GroundedBullet, find_quote
@@ -190,7 +190,7 @@ def test_a_generated_question_is_exported_as_it_came(bank: QuestionBank) -> None
     contents = BankContents(bank, tuple(QuestionState), latest=True)
     ours = [one for one in contents.questions() if one.stored.key.startswith("generated-")]
     assert len(ours) == run.n_made
-    assert all(is_given_back(one.stored) for one in ours)
+    assert all(is_given_back(one.stored, usual_record(one.stored), {}) for one in ours)
 
 
 def test_the_worker_goes_on_by_itself(bank: QuestionBank) -> None:

@@ -19,7 +19,9 @@ from annotation.generation.kernels.sent_reports import SentReports, sent_file, s
 from annotation.generation.making import fill_calls
 from annotation.generation.report_sources import reports_of_bank
 from annotation.model_calls.call_batches import start
+from annotation.model_calls.kernels.filling import KNOWN, undeclared, unused
 from annotation.model_calls.request_bodies import contents_of
+from annotation.model_calls.versions import next_version
 from annotation.models import (
     AuditEvent,
     CallBatch,
@@ -31,8 +33,6 @@ from annotation.models import (
     QuestionBank,
     SendingPermission,
 )
-from annotation.prompts.kernels.filling import KNOWN, undeclared, unused
-from annotation.prompts.versions import next_version
 from annotation.refusals import Refused
 from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.generation.made import FINDINGS, IMPRESSION, bank_with_reports, wanted_of

@@ -21,6 +21,7 @@ from annotation.ingest.serving import (
     policy_for,
 )
 from annotation.models import Image, ModelPicture, QuestionBank, User
+from annotation.site import media
 from tests.annotation.imaging.greyscale import greys_of
 
 from .conftest import MakeImage
@@ -102,7 +103,7 @@ def test_a_sweep_of_files_keeps_those_that_a_row_names(make_image: MakeImage, no
 
 def test_a_broken_file_is_not_sent(make_image: MakeImage, noon: datetime) -> None:
     (picture,) = made_of([make_image()], STORED, noon)
-    storage.path_of(picture.sha256).write_bytes(b"broken")
+    media.write(storage.key_of(picture.sha256), b"broken")
     with pytest.raises(PictureRefused, match="broken"):
         picture_bytes(picture.sha256)
 

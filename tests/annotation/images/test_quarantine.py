@@ -18,6 +18,7 @@ from annotation.imaging.kernels.text import TextFinding
 from annotation.ingest import quarantine, searching, storage
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import AuditEvent, Image, Job, User
+from annotation.site import media
 from annotation.templatetags.pages import ACTS as ACTS_IN_WORDS
 from tests.architecture.source import ROOT
 from tests.pages import markup
@@ -172,7 +173,7 @@ def test_mask_blackens_every_copy_and_deletes_the_old_ones(make_image: MakeImage
     assert np.array_equal(after[20:50], before[20:50])
     assert image.state == ImageState.QUARANTINED
     assert [finding["box"] for finding in image.text_findings] == [[60, 50, 10, 5]]
-    assert not any(storage.path_of(name).exists() for name in old)
+    assert not any(storage.is_there(name) for name in old)
     assert {r.kind for r in image.renditions.all()} == {RenditionKind.PREVIEW, RenditionKind.FULL}
     event = last_event(image)
     assert (event.act, event.facts["boxes"][1]) == ("image.masked", [70, 55, 10, 5])
@@ -189,10 +190,10 @@ def test_mask_that_misses_changes_nothing(make_image: MakeImage, dina: User, noo
 def test_mask_that_is_overtaken_leaves_no_file(make_image: MakeImage, dina: User, noon: datetime) -> None:
     image = make_image(ImageState.QUARANTINED)
     Image.objects.filter(pk=image.pk).update(state=ImageState.AVAILABLE)
-    files = set(storage.path_of(image.object_name).parents[1].glob("??/*"))
+    files = {one.key for one in media.entries()}
     with refuses(IngestRefused, "not_in_quarantine"):
         quarantine.mask(image, [(0, 0, 5, 5)], reason="x", actor=dina, at=noon)
-    assert set(storage.path_of(image.object_name).parents[1].glob("??/*")) == files
+    assert {one.key for one in media.entries()} == files
 
 
 @pytest.mark.django_db(transaction=True)
@@ -202,7 +203,7 @@ def test_remove_deletes_the_pixels_and_keeps_the_row(make_image: MakeImage, dina
     quarantine.remove(image, reason="not ours", actor=dina, at=noon)
     image.refresh_from_db()
     assert (image.state, image.state_reason, image.object_name) == (ImageState.REMOVED, "not ours", "")
-    assert not any(storage.path_of(name).exists() for name in names)
+    assert not any(storage.is_there(name) for name in names)
     assert last_event(image).act == "image.removed"
 
 

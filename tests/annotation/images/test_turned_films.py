@@ -77,7 +77,7 @@ def test_turned_and_undone_without_loss(held: Held, dina: User, noon: datetime, 
     stored = pydicom.dcmread(io.BytesIO(storage.load(image.object_name)))
     assert np.array_equal(pixels_of(image), stored.pixel_array)
     assert (image.is_turned, image.rows, image.columns) == (True, *stored.pixel_array.shape)
-    assert not storage.path_of(old).exists()
+    assert not storage.is_there(old)
     seen = Image(pk=1, state=ImageState.AVAILABLE, display=image.display)
     assert (
         image_descriptors([seen], names={1: {"preview": "p", "full": "f"}})[0]["caption"]
@@ -265,7 +265,7 @@ def test_not_in_a_round_that_opens_while_it_is_turned(
     monkeypatch.setattr(storing, "write_renditions", write)
     with refuses(IngestRefused, "being_read"):
         quarantine.show_turned(image, False, reason="no", actor=dina, at=noon)
-    assert storage.path_of(rendition_of(image).name).exists()
+    assert storage.is_there(rendition_of(image).name)
 
 
 def test_an_image_whose_file_asks_for_nothing_is_not_turned(make_image: MakeImage, dina: User, noon: datetime) -> None:

@@ -25,7 +25,7 @@ def test_a_file_comes_back_under_a_name_that_tells_nothing(home: Path) -> None:
 @pytest.mark.parametrize("name", ["", "../x", "a/b", "a.b", "a\0b", "ä" * 16])
 def test_only_names_lead_to_files(name: str) -> None:
     with pytest.raises(ValueError, match="not a name"):
-        storage.path_of(name)
+        storage.key_of(name)
 
 
 def test_a_write_that_fails_leaves_no_half_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,8 +52,8 @@ def test_old_files_without_a_row_are_swept_and_others_stay(
     before = (noon - timedelta(days=2)).timestamp()
     for path in (*(home / "media").glob("??/*"), workplace):
         os.utime(path, (before, before))
-    os.utime(storage.path_of(young), (noon.timestamp(), noon.timestamp()))
+    os.utime(home / "media" / storage.key_of(young), (noon.timestamp(), noon.timestamp()))
     assert storage.sweep_orphans(at=noon) == 1
-    assert not storage.path_of(old).exists()
+    assert not storage.is_there(old)
     assert not workplace.exists()
     assert len(stored_files(home)) == 4

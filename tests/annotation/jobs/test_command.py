@@ -17,7 +17,7 @@ from annotation.models import Job
 
 @pytest.fixture
 def job(db: None, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> Job:
-    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
     return queueing.enqueue(REHEARSAL, "Rehearsal", RehearsalParams(steps=2), actor=None, at=noon)
 
 

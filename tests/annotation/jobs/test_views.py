@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -15,8 +16,9 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
-from annotation.enums import JobState
+from annotation.enums import JobQueue, JobState
 from annotation.models import Job, User, WorkerBeat
+from annotation.site.health import health_of_site, seconds_ahead
 from tests.pages import markup
 
 
@@ -35,6 +37,19 @@ def test_a_coordinator_sees_the_job(client: Client, cora: User, job: Job) -> Non
     page = client.get(address(job)).content.decode()
     assert "<html" in page
     assert "every 1s" in page
+
+
+def test_administrators_see_which_worker_is_silent(client: Client, ada: User, cora: User) -> None:
+    for name, seconds in (("here-1", 5), ("lost-2", 90)):
+        WorkerBeat.objects.create(name=name, queues="images", beat_at=timezone.now() - timedelta(seconds=seconds))
+    client.force_login(ada)
+    here, lost = markup(client.get(reverse("jobs"))).split("here-1")[1].split("lost-2")
+    assert "at work" in here
+    assert "silent" not in here
+    assert "silent" in lost
+    assert "begun again by another" in lost
+    client.force_login(cora)
+    assert "here-1" not in client.get(reverse("jobs")).content.decode()
 
 
 def test_a_result_is_told_in_words(client: Client, cora: User, job: Job) -> None:
@@ -120,17 +135,35 @@ def test_healthz_tells_strangers_whether_the_site_serves_and_no_more(
 def test_healthz_says_what_is_missing(monitor: Client) -> None:
     response = monitor.get(reverse("healthz"))
     health = response.json()
-    assert set(health) == {"status", "database", "storage", "worker", "privacy"}
+    assert set(health) == {"status", "database", "storage", "images", "worker", "privacy", "clock"}
     assert health["storage"] == "ok"
     assert health["worker"] != "ok"
 
 
+@pytest.mark.django_db
+def test_healthz_says_how_far_a_clock_is_off_and_what_to_do(monitor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert seconds_ahead(at=timezone.now()) == pytest.approx(0, abs=4)
+    if connection.vendor == "postgresql":
+        assert seconds_ahead(at=timezone.now() - timedelta(minutes=5)) == pytest.approx(-300, abs=4)
+    assert monitor.get(reverse("healthz")).json()["clock"] == "ok"
+    assert health_of_site(at=timezone.now() - timedelta(minutes=5)).clock == "ok", "a slow database is no wrong clock"
+    for seconds, words in ((300, "300 s ahead of"), (-300, "300 s behind")):
+        monkeypatch.setattr("annotation.site.health.seconds_ahead", lambda at, off=seconds: off)
+        told = monitor.get(reverse("healthz")).json()
+        assert f"{words} that of the database: let NTP set both" in told["clock"]
+        assert told["status"] == "degraded"
+
+
 def test_healthz_knows_a_worker_by_its_last_sign_of_life(monitor: Client, db: None) -> None:
-    WorkerBeat.objects.create(name="w", beat_at=timezone.now())
-    assert monitor.get(reverse("healthz")).json()["status"] == "ok"
+    WorkerBeat.objects.create(name="w", queues="images imports analysis models", beat_at=timezone.now())
+    without_mail = monitor.get(reverse("healthz")).json()
+    assert (without_mail["status"], without_mail["worker"]) == ("degraded", "no worker takes the jobs of: mail, sweeps")
+    WorkerBeat.objects.create(name="v", queues="mail sweeps", beat_at=timezone.now())
+    well = monitor.get(reverse("healthz"))
+    assert (well.status_code, well.json()["status"]) == (200, "ok")
     WorkerBeat.objects.update(beat_at=timezone.now() - timedelta(seconds=100))
     late = monitor.get(reverse("healthz"))
-    assert (late.status_code, late.json()["status"]) == (200, "degraded")
+    assert (late.status_code, late.json()["status"]) == (503, "degraded")
     assert "no worker has been seen for 1" in late.json()["worker"]
 
 
@@ -160,3 +193,26 @@ def test_healthz_is_down_where_the_database_does_not_answer(monitor: Client, db:
         down = monitor.get(reverse("healthz"))
     assert (down.status_code, down.json()["status"]) == (503, "down")
     assert "does not answer" in down.json()["database"]
+
+
+def test_prometheus_reads_figures_by_the_token(
+    client: Client, monitor: Client, cora: User, tmp_path: Path, settings: Settings
+) -> None:
+    """By the header that Prometheus 3 sends; what it asks for waits since a minute, another job failed."""
+    settings.BACKUP_ROOT = tmp_path
+    asks = {"Accept": "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1"}
+    at = timezone.now()
+    made = {"kind": "send_letter", "title": "Letter", "queue": JobQueue.MAIL, "created_at": at - timedelta(minutes=1)}
+    Job.objects.create(state=JobState.QUEUED, **made)
+    Job.objects.create(state=JobState.FAILED, finished_at=at, **made)
+    answer = monitor.get(reverse("healthz"), headers=asks)
+    assert (answer.status_code, answer["Content-Type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+    lines = answer.content.decode().splitlines()
+    assert all(re.fullmatch(r'[a-z_]+(\{([a-z]+="[a-z0-9_]+",?)+\})? [0-9.]+', line) for line in lines), lines
+    told = dict(line.rsplit(" ", 1) for line in lines)
+    assert told['rexvqa_jobs{queue="mail",state="queued"}'] == told['rexvqa_jobs_failed_in_a_day{queue="mail"}'] == "1"
+    assert 60 <= int(told['rexvqa_job_waiting_seconds{queue="mail"}']) < 3600
+    assert told['rexvqa_part_ok{part="worker"}'] == "0"
+    assert told['rexvqa_rows_written{table="annotation_user"}'] == str(cora.pk)
+    assert "rexvqa_backup_age_seconds" not in told, "there is no backup: its age is not known"
+    assert set(client.get(reverse("healthz"), headers=asks).json()) == {"status"}

@@ -20,13 +20,6 @@ from annotation.models import (
     SamplingPlan,
     User,
 )
-from annotation.people import mailing
-
-
-@pytest.fixture(autouse=True)
-def nobody_asked_for_links_before() -> None:
-    mailing.LINKS_OF_ACCOUNT.forget()
-    mailing.LINKS_OF_ADDRESS.forget()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
 from annotation.models import Exam, Image, Job, Membership, QuestionBank, ReviewRound, User
 from annotation.people.invitations import Grant, invite
-from annotation.people.open_work import Administration, Coordination, OpenWork, RoundWork, open_work_of
+from annotation.people.open_work import Administration, NextStep, OpenWork, WorkSection, open_work_of
 from annotation.views.site.home import next_step
 from tests.annotation.people.conftest import make_round
 
@@ -53,7 +53,8 @@ def test_rounds_that_are_done_come_last_and_offer_no_button(
         assign(make_round(bank, name, state, noon), rita, WAITING)
     assign(done, rita, SUBMITTED)
     assign(left, rita, WAITING)
-    assert [work.slug for work in open_work_of(rita, noon).reviews] == ["left", "done"]
+    [reviews] = open_work_of(rita, noon).work
+    assert [(item.name, item.words) for item in reviews.items] == [("Left", ""), ("Done", "all done")]
     left.state = RoundState.CLOSED
     left.save()
     page = home(client, rita)
@@ -119,13 +120,12 @@ def test_the_deidentifier_sees_the_quarantine(client: Client, dina: User) -> Non
 def test_own_reviews_come_before_everything_else() -> None:
     step = next_step(
         OpenWork(
-            reviews=[RoundWork("spring", "Spring", "open", 0, 1)],
-            coordination=Coordination([RoundWork("other", "Other", "open", 0, 1)], []),
+            work=[WorkSection(word, [], NextStep("Go", word, "/"), is_own=word == "own") for word in ("other", "own")],
             administration=Administration(1, 0),
         )
     )
     assert step is not None
-    assert (step.label, step.sentence) == ("Start", "1 question left in “Spring”.")
+    assert step.sentence == "own"
 
 
 @pytest.mark.parametrize("n_rounds", [1, 6])
@@ -143,11 +143,10 @@ def test_queries_do_not_grow_with_the_rounds(
     for number in range(n_rounds):
         assign(make_round(bank, f"Round {number}".replace(" ", "-"), RoundState.OPEN, noon), rita, WAITING, SUBMITTED)
     client.force_login(rita)
-    # session, person, roles; reviews, rounds, banks, jobs, quarantine, people, links; studies, own and looked after;
-    # comments that mention them, rounds that closed lately; what asks for them: rounds, own part, people,
-    # calibration, what is disputed, adjudicators; of banks what to revise, samples, studies; the count in the
-    # navigation; leaderboards; runs of models
-    with django_assert_num_queries(27):
+    # session, person, roles; reviews, rounds, jobs, people with links, quarantine; adjudications; what asks for them:
+    # rounds with their own part, reviewers; banks, what to revise, samples; rounds that closed lately, pairs, comments
+    # that mention them; studies, own and looked after; runs of models; leaderboards
+    with django_assert_num_queries(21):
         client.get("/")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from collections.abc import Iterator
+from ipaddress import ip_network
 from unittest import mock
 
 import pytest
@@ -16,20 +18,23 @@ from pytest_django.fixtures import Settings
 from annotation.enums import Role
 from annotation.models import User
 from annotation.people.invitations import Grant, invite
+from annotation.site.logs import SECRET_ADDRESSES, AsJson, WithoutSecrets
 from rexvqa_site import settings as shipped
-from rexvqa_site.logs import SECRET_ADDRESSES
 
 PLANTED = "planted-Token_0123456789"
 
 
-@pytest.fixture
-def log() -> Iterator[io.StringIO]:
+@pytest.fixture(params=[WithoutSecrets, AsJson])
+def log(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
     """What the handler of the site writes of everything that any logger says."""
     (console,) = (one for one in logging.getLogger().handlers if one.name == "console")
     assert isinstance(console, logging.StreamHandler)
     written, before = io.StringIO(), console.setStream(io.StringIO())
     console.setStream(written)
-    with mock.patch.object(logging.getLogger(), "level", logging.DEBUG):
+    with (
+        mock.patch.object(logging.getLogger(), "level", logging.DEBUG),
+        mock.patch.object(console, "formatter", request.param()),
+    ):
         yield written
     console.setStream(before)
 
@@ -56,13 +61,22 @@ def test_an_address_that_is_refused_is_told_without_its_secret(
     assert PLANTED not in log.getvalue()
 
 
-def test_a_traceback_is_told_without_its_secret(client: Client, db: None, log: io.StringIO) -> None:
+@pytest.mark.parametrize("is_trusted", [True, False])
+def test_a_traceback_is_told_without_its_secret_and_with_the_number_of_its_page(
+    client: Client, db: None, log: io.StringIO, settings: Settings, is_trusted: bool
+) -> None:
     client.raise_request_exception = False
+    settings.TRUSTED_PROXIES = [ip_network("127.0.0.0/8")] if is_trusted else []
     failing = mock.patch(
         "annotation.views.people.invitations.find_invitation", side_effect=KeyError(f"/invitation/{PLANTED}/")
     )
     with failing:
-        assert client.get(f"/invitation/{PLANTED}/").status_code == 500
+        answer = client.get(f"/invitation/{PLANTED}/", headers={"X-Request-ID": "the-proxys-own"})
+    assert answer.status_code == 500
+    number = re.search(r"this number: ([\w-]+)", answer.content.decode())
+    assert number is not None
+    assert (number[1] == "the-proxys-own") == is_trusted
+    assert f"[request {number[1]}]" in log.getvalue() or f'"request": "{number[1]}"' in log.getvalue()
     assert "KeyError" in log.getvalue()
     assert PLANTED not in log.getvalue()
 

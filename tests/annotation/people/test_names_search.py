@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from unicodedata import normalize
 
 import pytest
-from django.db import transaction
+from django.apps import apps
+from django.db import connection, transaction
 from django.http import QueryDict
 from django.test import Client
 
@@ -30,6 +32,7 @@ NAMES = ("Jörg Müller", "Łukasz Nowak", "Sinéad O’Brien", APART, "Émile R
         ("NOÉMIE CÔTÉ", APART),
         ("émile", "Émile Rey"),
         ("rey", "Émile Rey"),
+        ("Lukasz", "Łukasz Nowak"),
     ],
 )
 def test_people_are_found_by_their_names(search: str, found: str) -> None:
@@ -65,6 +68,32 @@ def test_names_are_sorted_as_people_do() -> None:
     assert {one.casefold() for one in found[:2]} == {"adam"}
 
 
+def test_programs_list_banks_in_the_order_and_by_the_words_of_pages(coordinator: Client) -> None:
+    for name in ("Birne", "Ödem", "Ärzte", "adam", "Łunge"):
+        make_bank(name)
+    names, address = [], "/api/v1/banks/?sort=name&limit=2"
+    while address:
+        page = coordinator.get(address).json()
+        names += [one["name"] for one in page["results"]]
+        address = page["next"]
+    assert names == ["adam", "Ärzte", "Birne", "Łunge", "Ödem"]
+    [found] = coordinator.get("/api/v1/banks/?name=O\u0308DEM").json()["results"]
+    assert found["name"] == "Ödem"
+
+
+def test_names_from_before_are_brought_into_one_form() -> None:
+    bank, other = make_bank("Ödem"), make_bank("Other")
+    for pk, name in ((bank.pk, "Ha\u0308nde"), (other.pk, "O\u0308dem")):
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE annotation_questionbank SET name = %s WHERE id = %s", [name, pk])
+    import_module("annotation.migrations.0015_as_read").compose(apps, None)
+    assert set(type(bank).objects.values_list("name", flat=True)) == {"Hände", "Ödem"}
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE annotation_questionbank SET name = %s WHERE id = %s", ["Ha\u0308nde", other.pk])
+    import_module("annotation.migrations.0015_as_read").compose(apps, None)
+    assert type(bank).objects.filter(name="Hände").count() == 1, "another one is called so: it stays"
+
+
 def test_what_is_left_of_a_person_is_found_in_any_spelling(cora: User) -> None:
     bank = make_bank("Mine")
     with transaction.atomic():
@@ -72,7 +101,7 @@ def test_what_is_left_of_a_person_is_found_in_any_spelling(cora: User) -> None:
     assert places_with("Mu\u0308ller") == {"annotation_auditevent.facts": 1}
 
 
-@pytest.mark.parametrize("search", ["ödem", "ÖDEM", "O\u0308dem"])
+@pytest.mark.parametrize("search", ["ödem", "ÖDEM", "O\u0308dem", "Odem"])
 def test_questions_are_found_by_their_words(coordinator: Client, search: str) -> None:
     make_revisions(
         make_bank("Mine"), {1: {"stem": "Ödem im rechten Unterfeld?"}, 2: {"stem": "O\u0308dem links?"}, 3: {}}

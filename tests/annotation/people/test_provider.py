@@ -17,14 +17,13 @@ import requests
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.sessions.models import Session
-from django.core.cache import cache
+from django.core.cache import cache, caches
 from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, User
-from annotation.people import provider_accounts
 from annotation.people import provider_accounts as provider_of_settings
 from annotation.people.invitations import Grant, invite
 from annotation.people.kernels.provider_settings import Provider
@@ -54,7 +53,6 @@ def running() -> Iterator[RunningProvider]:
 
 @pytest.fixture
 def provider(running: RunningProvider, settings: Settings, db: None) -> RunningProvider:
-    provider_accounts.REFUSALS.forget()
     settings.PUBLIC_URL = PUBLIC
     settings.OIDC_PROVIDER = Provider(running.issuer, CLIENT_ID, "the hospital", CLIENT_SECRET, "groups", ROLES)
     running.says(groups=["radiology"])
@@ -288,7 +286,7 @@ def test_a_provider_that_is_away_is_said(client: Client, provider: RunningProvid
 @pytest.fixture
 def slow(settings: Settings, db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[DrippingServer]:
     """A provider whose configuration is there, and which gives a token a byte at a time."""
-    provider_accounts.REFUSALS.forget()
+    caches["counts"].clear()
     cache.clear()
     monkeypatch.setattr(provider_of_settings, "SECONDS", 0.3)
     with dripping_server() as server:

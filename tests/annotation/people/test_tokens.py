@@ -20,6 +20,7 @@ from annotation.people.accounts import deactivate, reactivate
 from annotation.people.links import PeopleRefused
 from annotation.people.roles import follow_provider, grant, withdraw
 from annotation.people.tokens import MadeToken, make_token, person_of, place_named, places_of, revoke_token
+from annotation.site.logs import without_secrets
 from annotation.site.permissions import (
     is_coordinator,
     knows_round,
@@ -30,7 +31,6 @@ from annotation.site.permissions import (
 )
 from readerstudy.models import ReaderStudy
 from readerstudy.study.permissions import may_coordinate_study
-from rexvqa_site.logs import without_secrets
 from tests.annotation.review.cases import make_bank, make_round
 from tests.conftest import make_person
 from tests.readerstudy.studies import enrol, make_study

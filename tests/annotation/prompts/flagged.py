@@ -8,6 +8,7 @@ from typing import Any
 from annotation.call_enums import PromptPurpose, ReportSource, SentImages
 from annotation.enums import Flag, ImportKind, ImportState
 from annotation.generation.kernels.answer_forms import QUESTIONS
+from annotation.model_calls.versions import next_version, version_of
 from annotation.models import (
     Assignment,
     BankImport,
@@ -22,7 +23,6 @@ from annotation.models import (
     SendingPermission,
     User,
 )
-from annotation.prompts.versions import next_version, version_of
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, make_permission, make_prompt
 from tests.annotation.review.cases import make_revisions
 from tests.annotation.rounds.made import say

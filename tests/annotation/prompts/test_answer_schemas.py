@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.prompts.kernels.filling import LONGEST_SCHEMA, prompt_sha256, schema_problem
+from annotation.model_calls.kernels.filling import LONGEST_SCHEMA, prompt_sha256, schema_problem
 
 GOOD = '{"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.prompts.kernels.filling import fill, names_in, undeclared, unused
+from annotation.model_calls.kernels.filling import fill, names_in, undeclared, unused
 
 
 def test_names_are_found_once_each_in_their_order() -> None:

@@ -10,8 +10,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotation.model_calls.versions import COPIED, LETTER_ALONE, prompt_named, store_shipped
 from annotation.models import PromptVersion, User
-from annotation.prompts.versions import COPIED, LETTER_ALONE, prompt_named, store_shipped
 from tests.annotation.model_calls.simulated_calls import make_batch
 from tests.pages import markup
 

@@ -10,9 +10,16 @@ import pytest
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.endpoints.kernels.completions import ChatSettings, Message, chat_request
 from annotation.model_calls.kernels.extraction import extract, question_values
+from annotation.model_calls.kernels.filling import fill
+from annotation.model_calls.versions import (
+    LETTER_ALONE,
+    OUR_READING,
+    SHIPPED,
+    make_version,
+    prompt_named,
+    store_shipped,
+)
 from annotation.models import PromptVersion, User
-from annotation.prompts.kernels.filling import fill
-from annotation.prompts.versions import LETTER_ALONE, OUR_READING, SHIPPED, make_version, prompt_named, store_shipped
 
 pytestmark = pytest.mark.django_db
 OPTIONS = ["Effusion", "Pneumothorax", "Mass", "None of these"]

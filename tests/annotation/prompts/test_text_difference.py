@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.prompts.versions import MOST_COMPARED, Run, side_by_side
+from annotation.model_calls.versions import MOST_COMPARED, Run, side_by_side
 
 TEXTS = st.text(alphabet="ab \n", max_size=60)
 

@@ -10,9 +10,9 @@ import pytest
 
 from annotation.call_enums import PromptPurpose, SentImages
 from annotation.model_calls.kernels.extraction import question_values
+from annotation.model_calls.kernels.filling import KNOWN
+from annotation.model_calls.versions import LONGEST_TEXT, PromptRefused, make_version, prompt_named
 from annotation.models import AuditEvent, PromptVersion, User
-from annotation.prompts.kernels.filling import KNOWN
-from annotation.prompts.versions import LONGEST_TEXT, PromptRefused, make_version, prompt_named
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db

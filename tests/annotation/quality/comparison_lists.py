@@ -7,7 +7,7 @@ from pathlib import Path
 
 from annotation.demonstration.questions import all_questions
 from annotation.enums import Flag
-from annotation.quality.kernels.question_checks import prior_words
+from annotation.questionbank.kernels.question_checks import prior_words
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 

@@ -10,7 +10,7 @@ import random
 import re
 from typing import NamedTuple
 
-from annotation.quality.kernels.identifiers import spot_identifiers
+from annotation.questionbank.kernels.identifiers import spot_identifiers
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 

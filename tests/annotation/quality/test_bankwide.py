@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import chisquare
 
-from annotation.quality.kernels.rules import bank_wide, key_evenness
+from annotation.questionbank.kernels.rules import bank_wide, key_evenness
 
 LONG, SHORT = [30, 10, 11, 12], [10, 30, 11, 12]
 

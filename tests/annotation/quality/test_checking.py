@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from annotation.models import AuditEvent, Exam, Finding, QuestionBank, Revision, User
-from annotation.quality import checking
-from annotation.quality.checking import CheckResult, QualityRefused, check_revisions, dismiss, findings_of
-from annotation.quality.kernels.rules import RULES
+from annotation.questionbank import checking
 from annotation.questionbank.bank_life import sweep_import
+from annotation.questionbank.checking import CheckResult, QualityRefused, check_revisions, dismiss, findings_of
+from annotation.questionbank.kernels.rules import RULES
 from tests.annotation.quality.conftest import records
 from tests.annotation.questionbank.files import run_import, write_file
 

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation.models import Finding, QuestionBank
-from annotation.quality.kernels.rules import BANKWIDE, RULES
+from annotation.questionbank.kernels.rules import BANKWIDE, RULES
 from tests.annotation.quality.conftest import records
 from tests.annotation.questionbank.files import write_file
 from tests.commands import ends_with_2

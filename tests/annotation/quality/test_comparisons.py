@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation.quality.kernels.question_checks import prior_words
-from annotation.quality.kernels.vocabulary import COMPARISON_PARTS, COMPARISONS
+from annotation.questionbank.kernels.question_checks import prior_words
+from annotation.questionbank.kernels.vocabulary import COMPARISON_PARTS, COMPARISONS
 from tests.annotation.quality.comparison_lists import clean, comparing
 from tests.annotation.quality.test_question_checks import options, places_of
 

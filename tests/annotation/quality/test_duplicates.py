@@ -9,8 +9,8 @@ import pytest
 
 from annotation.jobs import queueing
 from annotation.models import AuditEvent, Finding, Question, QuestionBank, Revision, User
-from annotation.quality.checking import COMPARISON, DuplicatesParams, QualityRefused, check_revisions, dismiss
-from annotation.quality.duplicates import check_duplicates
+from annotation.questionbank.checking import COMPARISON, DuplicatesParams, QualityRefused, check_revisions, dismiss
+from annotation.questionbank.duplicates import check_duplicates
 from tests.annotation.quality.conftest import records
 from tests.annotation.questionbank.files import run_import, write_file
 from tests.jobs import result_of
@@ -87,7 +87,7 @@ def test_a_threshold_out_of_range_is_refused(bank: QuestionBank, noon: datetime,
 def test_the_job_tells_pairs_on_both_sides_of_the_threshold(
     bank: QuestionBank, noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
     job = queueing.enqueue(COMPARISON, "Near-duplicates", DuplicatesParams(bank=bank.pk), actor=None, at=noon)
     result = result_of(job, at=noon)
     assert (result["threshold"], result["n_duplicates"]) == (0.9, 2)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.quality.kernels.identifiers import IDENTIFIERS, NOT_IN_TEXT, marked, masked, spot_identifiers
+from annotation.questionbank.kernels.identifiers import IDENTIFIERS, NOT_IN_TEXT, marked, masked, spot_identifiers
 
 NO_TEXT = ("BITMAP", "PIXELS", "GPSInfo")  # what stands in pixels, and the name of a block of numbers
 SENTENCE = "The exam of {token} shows an opacity. Which finding explains it?"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from annotation.quality.kernels.identifiers import IDENTIFIERS, NOT_IN_TEXT
-from annotation.quality.kernels.rules import RULES
+from annotation.questionbank.kernels.identifiers import IDENTIFIERS, NOT_IN_TEXT
+from annotation.questionbank.kernels.rules import RULES
 from tests.architecture.source import ROOT
 
 MANUAL = (ROOT / "docs" / "question-banks.md").read_text(encoding="utf-8")

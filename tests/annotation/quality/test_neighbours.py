@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from annotation.quality.kernels import neighbours
-from annotation.quality.kernels.neighbours import find_neighbours
+from annotation.questionbank.kernels import neighbours
+from annotation.questionbank.kernels.neighbours import find_neighbours
 from tests.bench.made_up_questions import made_up
 
 

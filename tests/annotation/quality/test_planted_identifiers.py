@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.quality.kernels.identifiers import IDENTIFIERS, spot_identifiers
+from annotation.questionbank.kernels.identifiers import IDENTIFIERS, spot_identifiers
 from tests.annotation.quality.planted_identifiers import CARRIERS, FORMS, found_of, planted_texts
 from tests.architecture.source import ROOT
 

@@ -8,8 +8,8 @@ import pytest
 
 from annotation.enums import FindingPlace
 from annotation.models import Finding
-from annotation.quality.kernels.question_checks import check
-from annotation.quality.kernels.rules import BANKWIDE, CLASSIFIED, RULES, CheckedQuestion, Flaw
+from annotation.questionbank.kernels.question_checks import check
+from annotation.questionbank.kernels.rules import BANKWIDE, CLASSIFIED, RULES, CheckedQuestion, Flaw
 
 SOUND: dict[str, Any] = {
     "stem": "Which abnormality is seen on these chest radiographs?",

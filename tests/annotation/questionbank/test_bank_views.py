@@ -12,7 +12,6 @@ from django.utils.html import escape
 from msgspec.structs import replace
 
 from annotation.enums import AssignmentState, Flag, QuestionState, RoundState, Task
-from annotation.figures.kernels.taxonomy import Domain
 from annotation.models import (
     AnswerKey,
     Assignment,
@@ -28,6 +27,7 @@ from annotation.questionbank import listing
 from annotation.questionbank.editing import revise, wording_of
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.listing import category_tree
+from annotation.tables.kernels.taxonomy import Domain
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.annotation.review.cases import make_round
 from tests.annotation.rounds.made import say, theirs
@@ -131,12 +131,30 @@ def test_a_search_that_stops_early_says_how_far_it_looked(
     monkeypatch.setattr(listing, "WINDOW", 20)
     monkeypatch.setattr(listing, "MOST_LISTED", 20)
     client.force_login(cora)
-    response = client.get("/banks/chest-bank/?q=number+59")
+    response = client.get("/banks/chest-bank/?q=59")
     assert numbers(response) == []
     assert "Looked as far as question 20 of 60" in response.content.decode()
     page = response.context["page"]
     assert (page.next.after, page.looked_to) == (20, 20)
-    assert numbers(client.get("/banks/chest-bank/?q=number+59&after=40")) == [59]
+    assert numbers(client.get("/banks/chest-bank/?q=59&after=40")) == [59]
+    found = client.get("/banks/chest-bank/?q=NUMBER+59")  # in more than two letters: by the index of words
+    assert (numbers(found), found.context["page"].n_found) == ([59], 1)
+    assert numbers(client.get("/banks/chest-bank/?q=number+59&task=presence&after=40")) == []
+    before, added = Revision.objects.get(question__number=58), "Ist ein Ödem zu sehen, 100%_?"
+    asked = replace(wording_of(before), stem=added)
+    revise(before.question, asked, "Said so.", based_on=1, actor=cora, at=LATER)
+    for words, wanted in (("odem+zu", [58]), ("100%25_", [58]), ("number+58", []), ("zzzz", []), ("zu%22+", [])):
+        assert numbers(client.get(f"/banks/chest-bank/?q={words}")) == wanted, words
+
+
+def test_questions_are_found_by_what_they_and_their_exams_are_called_at_their_source(
+    client: Client, cora: User, ada: User, bank: QuestionBank
+) -> None:
+    client.force_login(cora)
+    for own_id, wanted in (("q7", [7]), ("study-8", [8]), ("Q7", []), ("patient-7", [])):
+        assert numbers(client.get(f"/banks/chest-bank/?own_id={own_id}")) == wanted
+    client.force_login(ada)
+    assert len(numbers(client.get("/banks/chest-bank/?own_id=q7"))) == 50, "who knows no ids cannot ask for one"
 
 
 def test_a_fragment_for_htmx(client: Client, cora: User, bank: QuestionBank) -> None:

@@ -14,8 +14,6 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.audit.recording import verify
-from annotation.discussion import selected_questions
-from annotation.discussion.selected_questions import add_tag
 from annotation.enums import JobState, QuestionState, Role
 from annotation.jobs import queueing, running
 from annotation.jobs.handlers import JobCancelled
@@ -31,6 +29,8 @@ from annotation.models import (
     SamplingPlan,
     User,
 )
+from annotation.review import selected_questions
+from annotation.review.selected_questions import add_tag
 from annotation.views.questionbank import chosen
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.review.cases import make_round

@@ -11,12 +11,12 @@ import pytest
 from django.test import Client
 from msgspec.structs import replace
 
-from annotation.discussion.history import life_of
 from annotation.enums import ImageState
 from annotation.models import AuditEvent, Edit, Image, Question, Revision, User
 from annotation.questionbank.editing import current_revision, propose, revise, undo, wording_of
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import Wording
+from annotation.review.history import life_of
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import preview_sample
 from tests.annotation.review.cases import make_bank, make_revision

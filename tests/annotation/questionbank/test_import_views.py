@@ -12,11 +12,12 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-from annotation.models import AuditEvent, Job, Question, QuestionBank, Revision, Upload
+from annotation.enums import ImportState, JobState
+from annotation.models import AuditEvent, BankImport, Job, Question, QuestionBank, Revision, Upload
 from annotation.questionbank.template import TEMPLATE_FORMS, template_file
 from tests.annotation.files.test_tables import parquet
 from tests.annotation.questionbank.files import make_record, run_import, write_file
-from tests.jobs import work
+from tests.jobs import work, worked
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
@@ -54,6 +55,23 @@ def test_check_look_store(coordinator: Client) -> None:
     assert "The questions are in the bank" in coordinator.get(address).content.decode()
     import_row = QuestionBank.objects.get().imports.get()
     assert (import_row.file_name, import_row.actor and import_row.actor.name) == ("valid.json", "Cora")
+
+
+def test_a_second_store_into_one_bank_waits_its_turn(coordinator: Client) -> None:
+    first, second = send(coordinator, GOOD), send(coordinator, {"q9": make_record(9)})
+    work()
+    coordinator.post(first + "store/")
+    work()
+    another = BankImport.objects.get()
+    BankImport.objects.update(state=ImportState.RUNNING, heartbeat_at=timezone.now())
+    coordinator.post(second + "store/")
+    work()
+    job = Job.objects.latest("pk")
+    assert (job.state, job.attempts) == (JobState.QUEUED, 0), job.error
+    assert "Another import into the bank 'Chest' is running" in job.message
+    BankImport.objects.filter(pk=another.pk).update(state=ImportState.PUBLISHED)
+    assert worked(job, at=job.due_at).state == JobState.SUCCEEDED
+    assert Question.objects.count() == 3
 
 
 def test_storing_twice_is_one_job(coordinator: Client) -> None:
@@ -142,7 +160,8 @@ def test_the_report_as_json_and_csv(coordinator: Client) -> None:
     report = coordinator.get(address + "report.json")
     assert report.json()["errors"][0]["code"] == "key_outside_options"
     assert "attachment" in report["Content-Disposition"]
-    rows = list(csv.DictReader(io.StringIO(coordinator.get(address + "report.csv").content.decode())))
+    file = b"".join(coordinator.get(address + "report.csv"))
+    rows = list(csv.DictReader(io.StringIO(file.decode("utf-8-sig"))))
     assert rows[0]["key"] == "'=cmd()"
     assert coordinator.get(address + "report.xml").status_code == 404
     taken = AuditEvent.objects.filter(act="upload.report_taken", subject_id=Upload.objects.get().public_id)

@@ -3,13 +3,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.db import connection, transaction
 
-from annotation.bin.deleting import archive, bring_back, empty_bin, move_to_bin
+from annotation.audit.deleting import archive, bring_back, empty_bin, move_to_bin
 from annotation.enums import IdentifierKind, ImageState, ImportState
 from annotation.hashes import image_path_digest
 from annotation.models import (
@@ -247,6 +249,20 @@ def test_ids_that_nobody_can_tell_apart_are_named(tmp_path: Path) -> None:
     assert result.look_alikes == ["cafe\\u0301", "a\\u200b1", "case-1"]
     assert result.as_json()["look_alikes"] == result.look_alikes
     assert (result.stored, result.read) == (True, 7)
+
+
+def test_ids_that_look_like_those_of_the_bank_are_named(tmp_path: Path) -> None:
+    first, *others = ten_records().values()
+    run_import(write_file(tmp_path, {"Case-1": first, "caf\u00e92": others[0]}))
+    again = {"case-1": others[1], "CASE-1": others[2], "CAFE\u03012": others[3], "b2": others[4]}
+    path = write_file(tmp_path, again)
+    alike = ["case-1", "CASE-1", "CAFE\\u03012"]
+    assert sorted(run_import(path, dry_run=True).look_alikes) == sorted(alike)
+    assert sorted(run_import(path).look_alikes) == sorted(alike)
+    assert run_import(path).look_alikes == ["CASE-1"], "of ids that are there, the file alone says it"
+    SourceIdentifier.objects.filter(kind=IdentifierKind.QUESTION_READ).delete()
+    import_module("annotation.migrations.0015_as_read").keep_what_is_read(apps, None)
+    assert run_import(write_file(tmp_path, {"\u200bCase-1": others[5]}), dry_run=True).look_alikes == ["\\u200bCase-1"]
 
 
 def test_an_id_that_comes_twice_is_refused(tmp_path: Path) -> None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.test import Client
+from django.urls import reverse
+from pytest_django.fixtures import Settings
 
 from annotation.enums import ImageState, Role, Split
 from annotation.exports.bank_contents import BankForm
 from annotation.exports.bank_export import BankChoice, export_bank_zip
-from annotation.models import Image, Question, QuestionBank, Revision, SeenKey, Upload
+from annotation.models import Image, Job, Question, QuestionBank, Revision, SeenKey, Upload
 from tests.annotation.images.test_uploads import png
 from tests.annotation.questionbank.files import NOON, make_record
 from tests.annotation.questionbank.test_import_views import NEW
@@ -150,3 +154,108 @@ def test_who_previews_questions_of_the_bank_has_seen_their_keys(coordinator: Cli
     SeenKey.objects.all().delete()
     checked(coordinator, paper())
     assert SeenKey.objects.filter(person__name="Cora").count() == 2
+
+
+def question_of(path: str, n: int = 1, key: str = "q1") -> bytes:
+    return json.dumps({key: make_record(n, exam=n, ImagePath=[path])}).encode()
+
+
+def test_a_path_on_the_server_and_the_command_take_the_same_zip(
+    coordinator: Client, tmp_path: Path, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.SERVER_FOLDERS, settings.UPLOAD_MAX_BYTES = [tmp_path], 10
+    file = tmp_path / "paper.zip"
+    file.write_bytes(paper())
+    settings.UPLOAD_MAX_BYTES = file.stat().st_size - 1
+    address = str(coordinator.post(NEW, {"path": str(file), "bank": "By path"})["Location"])
+    work()
+    assert len(coordinator.get(address).context["first"][0].pictures) == 1
+    coordinator.post(address + "store/")
+    work()
+    work()
+    call_command("import_questions", str(file), bank="By command", dry_run=True)
+    told = capsys.readouterr().out
+    assert ("Presence" in told, "2 images" in told, Question.objects.count()) == (True, True, 2)
+    call_command("import_questions", str(file), bank="By command")
+    for bank in QuestionBank.objects.all():
+        assert list(Question.objects.filter(bank=bank).order_by("number").values_list("split", flat=True)) == [
+            *(Split.TRAIN, Split.TEST)
+        ]
+        assert Image.objects.filter(exam__bank=bank).exclude(state=ImageState.PENDING).count() == 2
+    assert file.exists()
+
+
+def checked_by_path(client: Client, file: Path, content: bytes, settings: Settings) -> str:
+    settings.SERVER_FOLDERS = [file.parent]
+    file.write_bytes(content)
+    address = str(client.post(NEW, {"path": str(file), "bank": "By path"})["Location"])
+    work()
+    return address
+
+
+@pytest.mark.parametrize("images", [{"one.png": png(1)}, {}])
+def test_questions_stay_stored_where_their_zip_goes_away(
+    coordinator: Client, tmp_path: Path, settings: Settings, images: dict[str, bytes]
+) -> None:
+    file = tmp_path / "gone.zip"
+    address = checked_by_path(coordinator, file, zip_of(**{"q.json": question_of("one.png")}, **images), settings)
+    file.unlink()
+    coordinator.post(address + "store/")
+    work()
+    page = coordinator.get(address)
+    assert (page.context["job"].state, Question.objects.count()) == ("succeeded", 1)
+    assert ("The images of the ZIP did not come in. There is no file" in page.content.decode()) == bool(images)
+
+
+def test_a_zip_that_is_another_than_was_checked_is_not_stored(
+    coordinator: Client, tmp_path: Path, settings: Settings
+) -> None:
+    file = tmp_path / "swapped.zip"
+    address = checked_by_path(coordinator, file, paper(), settings)
+    file.write_bytes(zip_of(**{"q.json": question_of("one.png"), "one.png": png(3)}))
+    coordinator.post(address + "store/")
+    work()
+    assert "Another file lies at this path than was checked." in coordinator.get(address).content.decode()
+    assert not Question.objects.exists()
+
+
+def test_a_zip_of_the_command_is_stored_whole_or_not_at_all(tmp_path: Path) -> None:
+    file = tmp_path / "two.zip"
+    bad = json.dumps({"q2": make_record(2, exam=2, correct_answer="E")}).encode()
+    file.write_bytes(zip_of(**{"a.json": question_of("a.png"), "b.json": bad}))
+    with pytest.raises(CommandError, match="Nothing was stored"):
+        call_command("import_questions", str(file), bank="Two")
+    assert not Question.objects.exists()
+    file.write_bytes(zip_of(**{"a.png": png(1)}))
+    with pytest.raises(CommandError, match="no table and no JSON file"):
+        call_command("import_questions", str(file), bank="Two")
+
+
+def test_an_image_under_another_path_is_the_one_that_the_exam_has(coordinator: Client) -> None:
+    stored(coordinator, paper())
+    before = Image.objects.get(exam__questions__number=1)
+    Image.objects.update(state=ImageState.AVAILABLE)
+    other = zip_of(**{"q.json": question_of("again/one.png"), "again/one.png": png(1)})
+    page = checked(coordinator, other)[1]
+    assert page.context["result"]["held"] == ["again/one.png"]
+    stored(coordinator, other)
+    assert list(Image.objects.filter(exam=before.exam)) == [before]
+    assert Image.objects.get(pk=before.pk).state == ImageState.AVAILABLE, "nobody looks at the same bytes twice"
+    assert stored(coordinator, other).context["result"]["images"] == 0
+    assert Image.objects.count() == 2
+
+
+def test_an_image_that_came_in_alone_is_the_one_that_a_question_names(coordinator: Client) -> None:
+    coordinator.post(reverse("upload-new"), {"files": [SimpleUploadedFile("x.png", png(1))]})
+    work()
+    alone = Image.objects.get()
+    Image.objects.update(state=ImageState.AVAILABLE)
+    stored(coordinator, zip_of(**{"q.json": question_of("one.png"), "one.png": png(1)}))
+    assert Image.objects.get().pk == alone.pk
+    assert Image.objects.get().exam == Question.objects.get().exam
+
+
+def test_a_check_says_how_far_it_is_until_the_last_picture_is_drawn(coordinator: Client) -> None:
+    checked(coordinator, paper())
+    job = Job.objects.get(kind="check_questions")
+    assert (job.progress_done, job.progress_total, job.message) == (2, 2, "Drawing the first images")

@@ -15,10 +15,10 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from annotation.discussion.commenting import open_questions, parts_of, people_of
 from annotation.enums import AssignmentState, Flag, RoundState
 from annotation.models import Assignment, Mention, QuestionComment, QuestionTag, ReviewRound, User
 from annotation.outcomes.adjudicating import begin_adjudication, name_adjudicator, take_next
+from annotation.review.commenting import open_questions, parts_of, people_of
 from annotation.review.ending import close_round, complete_reviews, count_open
 from annotation.review.kernels.form_design import PAPER
 from annotation.review.kernels.visibility import (

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
+from annotation.audit.deleting import BinRefused, empty_bin, move_to_bin
 from annotation.contributions import Conflict
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, AuditEvent, Membership, Review, ReviewRound, SamplingPlan, User

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Flag, RoundSteps, Verdict
-from annotation.models import Assignment, ReviewRound, SamplingPlan, User
+from annotation.models import Assignment, BlindAnswer, ReviewRound, SamplingPlan, User
 from annotation.review.ending import close_round
 from annotation.review.kernels.form_design import PAPER
 from annotation.review.onlookers import may_see_outcomes
@@ -82,6 +82,21 @@ def test_the_ceiling_counts_blind_answers_and_none_defensible_is_not_the_key(
     say(ritas[2], best="")
     found = round_outcomes(pair)
     assert (found.ceiling.count, found.ceiling.n) == (1, 3)
+
+
+def test_input_errors_as_they_were_meant_stand_beside_the_result(pair: ReviewRound, rita: User) -> None:
+    ritas = by_number(rita)
+    for number, best in ((1, "A"), (2, "B"), (3, "B"), (4, "")):
+        say(ritas[number], best=best)
+    assert round_outcomes(pair).ceiling_meant is None
+    for number, meant in ((1, "B"), (2, "none"), (4, "B")):
+        BlindAnswer.objects.filter(assignment=ritas[number]).update(meant=meant)
+    found = round_outcomes(pair)
+    assert (found.ceiling.count, found.settled.count) == (2, 2)
+    assert found.ceiling_meant
+    assert (found.ceiling_meant.count, found.ceiling_meant.n) == (3, 4)
+    assert found.settled_meant
+    assert (found.settled_meant.count, found.settled_meant.n) == (3, 4)
 
 
 def test_what_settles_without_adjudication(pair: ReviewRound, rita: User) -> None:

@@ -17,10 +17,10 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import JobState
 from annotation.exports import review_report
 from annotation.exports.review_report_job import KIND, kept_report
-from annotation.figures.kernels.forms import FigureForm
 from annotation.jobs.running import run
 from annotation.models import Assignment, AuditEvent, Job, ReviewRound, SeenKey, User
 from annotation.review.rounds import create_round, open_round
+from annotation.tables.kernels.forms import FigureForm
 from tests.annotation.exports.test_review_report import adjudicate, make_lively
 from tests.annotation.rounds.made import make_sample, say
 from tests.conftest import make_person

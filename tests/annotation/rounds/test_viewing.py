@@ -44,7 +44,13 @@ def test_what_was_set_is_stored_in_one_order_and_noted(draft: ReviewRound, cora:
     assert stored(draft) == Viewing((ViewerTool.LINE, ViewerTool.RATIO), (1280, 720))
     set_viewing(draft, PLAIN, actor=cora, at=noon)
     [event] = AuditEvent.objects.filter(act="round.viewing_changed")
-    nothing: dict[str, object] = {"hidden_tools": [], "least_width": None, "least_height": None, "double_click": False}
+    nothing: dict[str, object] = {
+        "hidden_tools": [],
+        "least_width": None,
+        "least_height": None,
+        "double_click": False,
+        "display_check": False,
+    }
     assert event.facts["before"] == nothing
     assert event.facts["after"] == {
         **nothing,

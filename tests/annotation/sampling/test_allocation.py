@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from annotation.review.kernels.sampling import (
     UNKNOWN,
     Drawn,
+    Frame,
     StratifyBy,
     allocate,
     draw,
@@ -85,8 +88,14 @@ QUESTIONS = st.dictionaries(st.integers(1, 10_000), st.sampled_from(["easy", "me
 SEEDS = st.integers(0, 2**63 - 1)
 
 
+def framed(questions: Iterable[tuple[int, str]], by: StratifyBy) -> Frame:
+    numbers, values = zip(*questions, strict=True)
+    known = sorted(set(values))
+    return frame_of(np.array(numbers), np.array([known.index(value) for value in values]), known, by)
+
+
 def drawn(questions: list[tuple[int, str]], seed: int, per_thousand: int = 300) -> list[Drawn]:
-    frame = frame_of(questions, StratifyBy.DIFFICULTY)
+    frame = framed(questions, StratifyBy.DIFFICULTY)
     return draw(frame, allocate(frame.counts(), sample_size(frame.n, per_thousand), StratifyBy.DIFFICULTY), seed)
 
 
@@ -137,18 +146,20 @@ def test_ranks_differ_for_different_numbers() -> None:
 
 def test_a_number_that_stands_twice_is_refused() -> None:
     with pytest.raises(ValueError):
-        frame_of([(1, "easy"), (1, "hard")], StratifyBy.DIFFICULTY)
+        framed([(1, "easy"), (1, "hard")], StratifyBy.DIFFICULTY)
 
 
 def test_the_frame_hash_follows_the_frame_only() -> None:
-    one = frame_of([(1, "easy"), (2, "")], StratifyBy.DIFFICULTY)
-    same = frame_of([(2, ""), (1, "easy")], StratifyBy.DIFFICULTY)
-    other = frame_of([(1, "easy"), (2, "hard")], StratifyBy.DIFFICULTY)
+    one = framed([(1, "easy"), (2, "")], StratifyBy.DIFFICULTY)
+    same = framed([(2, ""), (1, "easy")], StratifyBy.DIFFICULTY)
+    other = framed([(1, "easy"), (2, "hard")], StratifyBy.DIFFICULTY)
     assert one.sha256() == same.sha256() != other.sha256()
+    odd = framed([(3, ""), (1, "100 %"), (2, "%s")], StratifyBy.CATEGORY)
+    assert odd.sha256() == hashlib.sha256(b"1\t100 %\n2\t%s\n3\tunknown\n").hexdigest()
 
 
 def test_strata_stand_in_their_own_order_and_the_unknown_last() -> None:
-    frame = frame_of([(1, ""), (2, "hard"), (3, "easy"), (4, "medium")], StratifyBy.DIFFICULTY)
+    frame = framed([(1, ""), (2, "hard"), (3, "easy"), (4, "medium")], StratifyBy.DIFFICULTY)
     assert frame.names == ("easy", "medium", "hard", UNKNOWN)
-    assert frame_of([(1, "Zoster"), (2, ""), (3, "Aorta")], StratifyBy.CATEGORY).names == ("Aorta", "Zoster", UNKNOWN)
-    assert frame_of([(1, "x"), (2, "y")], StratifyBy.NONE).counts() == {"all": 2}
+    assert framed([(1, "Zoster"), (2, ""), (3, "Aorta")], StratifyBy.CATEGORY).names == ("Aorta", "Zoster", UNKNOWN)
+    assert framed([(1, "x"), (2, "y")], StratifyBy.NONE).counts() == {"all": 2}

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from msgspec.structs import asdict
 
-from annotation.bin.deleting import BinRefused, archive, bring_back, empty_bin, move_to_bin
+from annotation.audit.deleting import BinRefused, archive, bring_back, empty_bin, move_to_bin
 from annotation.enums import ImageState, ImportState, QuestionState, Task
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import (
@@ -24,12 +24,12 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank.filters import BankSearch
+from annotation.review.frames import frame_rows
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.rounds import create_round
 from annotation.review.samples import (
     SampleRefused,
     draw_sample,
-    frame_rows,
     preview_sample,
     store_sample,
 )
@@ -193,7 +193,7 @@ def test_the_frame_says_what_it_leaves_out_and_what_waits(
 def test_the_list_of_questions_finds_them_by_their_images(dina: User, noon: datetime) -> None:
     bank = make_sample(9).bank
     quarantine_image(Image.objects.filter(exam__questions__number=1)[0], reason="a name", actor=dina, at=noon)
-    Image.objects.filter(exam__questions__number=4).delete()
+    Image.objects.filter(exam__questions__number=4).update(state=ImageState.PENDING)
     asked = {value: BankSearch(bank, {"images": value}).revisions() for value in ("lost", "waiting", "here")}
     found = {value: set(rows.values_list("question__number", flat=True)) for value, rows in asked.items()}
     assert found == {"lost": {1, 2, 3}, "waiting": {4, 5, 6}, "here": {7, 8, 9}}

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.bin.deleting import archive
+from annotation.audit.deleting import archive
 from annotation.enums import RoundState
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, User
 from annotation.review.rounds import create_round

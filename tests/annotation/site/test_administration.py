@@ -49,7 +49,7 @@ def test_the_page_of_the_site_asks_few_questions(
     client.get("/site/")
     with django_assert_max_num_queries(13):
         page = client.get("/site/").content.decode()
-    assert "no worker has been seen yet" in page
+    assert "no worker is at work" in page
     assert "There is no backup yet." in page
 
 

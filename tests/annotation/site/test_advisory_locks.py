@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
+import psycopg2
 import pytest
 
+from rexvqa_site.settings import database_from
 from tests.processes import manage, migrated_site, postgres_url
 
 pytestmark = pytest.mark.services
@@ -44,3 +47,16 @@ def test_the_second_of_two_is_told_that_the_name_is_taken(tmp_path: Path) -> Non
     assert done.stdout.splitlines() == [f"{what} name_taken" for what in ("bank", "sample", "round", "study")], (
         done.stderr
     )
+
+
+def test_a_host_that_vanishes_keeps_its_locks_for_less_than_half_a_minute() -> None:
+    """Both sides look for signs of life, and give up what they sent and nobody received."""
+    server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
+    with closing(psycopg2.connect(server, **database_from(server)["OPTIONS"])) as session, session.cursor() as cursor:
+        cursor.execute("SELECT substr(name, 5), setting FROM pg_settings WHERE name LIKE 'tcp\\_%'")
+        of_server, of_client = dict(cursor.fetchall()), session.get_dsn_parameters()
+        of_client["user_timeout"] = of_client["tcp_user_timeout"]
+    for side in (of_server, of_client):
+        idle, interval, count = (int(side[f"keepalives_{word}"]) for word in ("idle", "interval", "count"))
+        assert 0 < idle + interval * count < 30
+        assert 0 < int(side["user_timeout"]) < 30_000

@@ -18,7 +18,7 @@ from annotation.site.health import extras_off
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
 from tests.conftest import NOON
 from tests.refusals import refuses
-from tests.supply_chain import pinned
+from tests.supply_chain import EXTRAS, pinned
 
 LEFT_OUT = {"pyarrow", "rapidocr", "onnxruntime", "opencv-python-headless", "tokenizers"}
 
@@ -71,9 +71,7 @@ def test_a_drawing_of_the_demonstration_needs_no_search(make_image: MakeImage, a
 
 
 def test_the_base_list_holds_none_of_them() -> None:
-    extras = {
-        name for part in ("parquet", "text-search", "embeddings") for name, _ in pinned(f"requirements-{part}.txt")
-    }
+    extras = {name for part in EXTRAS for name, _ in pinned(f"requirements-{part}.txt")}
     assert extras >= LEFT_OUT
     assert not extras & {name for name, _ in pinned("requirements.txt")}
 

@@ -121,3 +121,13 @@ def test_a_statement_that_the_database_refuses_is_an_error_of_django(rita: User)
         transaction.set_rollback(True)
         with pytest.raises(transaction.TransactionManagementError):
             KeptSQL("SELECT CAST(%s AS INTEGER)")(1)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL has poolers")
+def test_nothing_is_prepared_where_each_transaction_has_another_connection(
+    rita: User, assigned: list[Assignment], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = KeptQuery(lambda name: Assignment.objects.filter(public_id=name, position__lt=4_712), str)
+    monkeypatch.setitem(connection.settings_dict, "DISABLE_SERVER_SIDE_CURSORS", True)
+    assert rows(assigned[2].public_id) == [assigned[2]]
+    assert _plans("4712") == []

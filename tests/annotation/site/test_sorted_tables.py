@@ -33,9 +33,6 @@ def test_the_address_names_the_column_and_the_end() -> None:
     assert asked("sort=-task") == Sorting("task", is_down=True)
     assert [asked(query) for query in ("sort=key", "sort=", "sort=--task", "")] == [Sorting()] * 4
     assert (Sorting("task").next("task"), Sorting("task", is_down=True).next("task")) == ("-task", "task")
-    assert Sorting().of_list([3, None, 1], {}) == [3, None, 1]
-    by_self = {"self": lambda one: one}
-    assert Sorting("self", is_down=True).of_list([1, None, 3], by_self) == [3, 1, None]
 
 
 SORTED = 'class="sort"'  # only in the heads of such a table

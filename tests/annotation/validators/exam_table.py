@@ -22,8 +22,8 @@ import requests
 from annotation.endpoints.kernels.completions import ChatSettings, Message, ModelRequest, chat_request
 from annotation.generation.kernels.answer_forms import NotInForm, read_form
 from annotation.model_calls.kernels.extraction import LETTERS, question_values
-from annotation.prompts.kernels.filling import fill
-from annotation.quality.kernels.question_checks import BY_VERDICT
+from annotation.model_calls.kernels.filling import fill
+from annotation.questionbank.kernels.question_checks import BY_VERDICT
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.kernels.validator_prompts import PROMPTS, WrittenVerdict

@@ -24,7 +24,7 @@ from annotation.models import (
     Revision,
     ValidatorRun,
 )
-from annotation.quality.checking import check_revisions, findings_of
+from annotation.questionbank.checking import check_revisions, findings_of
 from annotation.refusals import Refused
 from annotation.validators.taking_verdicts import KIND, act_on_run, runs_of, take_verdicts
 from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check, plan_checks

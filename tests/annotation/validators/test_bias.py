@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.model_calls.request_bodies import contents_of
 from annotation.models import AnswerKey, Finding, ModelCall, Question, Revision, User
-from annotation.quality.validity import count_parts
+from annotation.questionbank.validity import count_parts
 from annotation.validators.validator_exams import exams_by_reviewers
 from tests.annotation.validators.test_validator_pages import page
 from tests.annotation.validators.validated import begun, judged, judged_bank, verdicts

@@ -28,9 +28,9 @@ from annotation.models import (
     Revision,
     User,
 )
-from annotation.quality.checking import check_revisions, dismiss
-from annotation.quality.kernels.question_checks import PartState
-from annotation.quality.validity import count_parts, part_is, parts_of_question
+from annotation.questionbank.checking import check_revisions, dismiss
+from annotation.questionbank.kernels.question_checks import PartState
+from annotation.questionbank.validity import count_parts, part_is, parts_of_question
 from annotation.refusals import Refused
 from annotation.validators.classifying import ask_for_scores, classifier_named, score_questions, set_threshold
 from annotation.validators.kernels.class_thresholds import at_threshold, curve_of, part_of_class
@@ -63,7 +63,7 @@ def named(tiny: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
     """In the setting; and whoever opens a socket fails."""
     settings.CLASSIFIER_FOLDERS = {"tiny": tiny}
     refuse_network(monkeypatch)
-    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
     return tiny
 
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.models import Finding, QuestionBank, Revision, User
-from annotation.quality.checking import check_revisions, count_identifiers, dismiss
+from annotation.questionbank.checking import check_revisions, count_identifiers, dismiss
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import make_bank, make_revisions, reviewing
 

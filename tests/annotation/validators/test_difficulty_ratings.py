@@ -11,8 +11,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.enums import Difficulty, RoundState
 from annotation.models import Finding, Question, QuestionBank, Revision, User
-from annotation.quality.kernels.question_checks import MODEL_NOT_EASY, NOT_EASY
-from annotation.quality.validity import count_parts
+from annotation.questionbank.kernels.question_checks import MODEL_NOT_EASY, NOT_EASY
+from annotation.questionbank.validity import count_parts
 from annotation.review.kernels.sampling import RatedBy, StratifyBy
 from annotation.review.onlookers import withheld_questions
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample

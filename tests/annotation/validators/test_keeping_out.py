@@ -30,10 +30,10 @@ from annotation.models import (
     User,
     ValidatorRun,
 )
-from annotation.quality.checking import QualityRefused, dismiss
-from annotation.quality.gates import gate_of, set_gate, state_by_gate
-from annotation.quality.kernels.question_checks import GATED, PARTS, PartState
-from annotation.quality.validity import count_parts, gate_is, part_is, parts_of_question
+from annotation.questionbank.checking import QualityRefused, dismiss
+from annotation.questionbank.gates import gate_of, set_gate, state_by_gate
+from annotation.questionbank.kernels.question_checks import GATED, PARTS, PartState
+from annotation.questionbank.validity import count_parts, gate_is, part_is, parts_of_question
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from tests.annotation.model_calls.simulated_calls import NOON

@@ -22,7 +22,7 @@ from annotation.models import (
     User,
     ValidatorRun,
 )
-from annotation.quality.kernels.question_checks import PARTS
+from annotation.questionbank.kernels.question_checks import PARTS
 from tests.annotation.endpoints.simulated_models import JUDGES
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE
 from tests.annotation.review.cases import reviewing

@@ -17,8 +17,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.jobs import queueing
+from annotation.model_calls.versions import store_shipped
 from annotation.models import User
-from annotation.prompts.versions import store_shipped
 from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.review.cases import NOON
 from tests.browser.journeys.sending import ENDPOINT, KEY

@@ -192,6 +192,7 @@ def judge(page: Page) -> None:
     press(page, "5", "5", "4", "5", "1", "1", "a", "Enter")
     expect(page.get_by_role("heading", name="Reviews")).to_be_visible()
     expect(page.get_by_text("REMO-WORDS")).to_be_visible()
+    expect(page.get_by_role("button", name="Decide")).to_be_in_viewport(ratio=1)
     assert "Remo" not in page.inner_text("main")
     translate(page)
     is_untouched(page)

@@ -10,8 +10,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.call_enums import BatchState
+from annotation.model_calls.versions import OUR_READING, prompt_named
 from annotation.models import CallBatch, ModelCall, User
-from annotation.prompts.versions import OUR_READING, prompt_named
 from readerstudy.models import ReaderStudy
 from readerstudy.reading.response_import import import_responses
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
@@ -85,10 +85,12 @@ def probe(page: Page, model: str) -> None:
 
 def plan_run(page: Page, name: str, target: str) -> None:
     page.goto("/models/at-work/new/")
-    page.fill("[name=endpoint_model]", OBEYS_SCHEMA)
+    page.get_by_label("Models that the endpoint lists").select_option(OBEYS_SCHEMA)
+    expect(page.locator("[name=endpoint_model]")).to_have_value(OBEYS_SCHEMA)
     page.fill("[name=name]", name)
     page.select_option("[name=target]", target)
     page.select_option("[name=prompt]", str(prompt_named(OUR_READING).pk))
+    page.get_by_text("More settings").click()
     page.fill("[name=cap]", "5")
     page.get_by_role("button", name="Plan the run").click()
     expect(page.get_by_text("The run is planned. Nothing was sent yet.")).to_be_visible()

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotation.enums import QuestionState
 from annotation.models import Assignment, Image, QuestionBank, Review, User
-from readerstudy.enrolment.participation import corners_now
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
-from tests.browser.readerstudy.reading import KEPT, Device
+from tests.browser.readerstudy.reading import KEPT, Device, read_letters
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -33,6 +33,7 @@ def bank(transactional_db: None, rita: User) -> QuestionBank:
     for assignment in Assignment.objects.filter(round=review_round):
         grades = dict(good_judgement().grades)
         Review.objects.create(assignment=assignment, grades=grades, verdict="accept", submitted_at=NOON)
+    review_round.plan.bank.questions.update(state=QuestionState.ACCEPTED)
     for seed, image in enumerate(Image.objects.order_by("pk")):
         give_pixels(image, seed=seed)
     return review_round.plan.bank
@@ -158,10 +159,7 @@ def come_in(page: Page, link: str) -> None:
     page.get_by_role("button", name="Save and continue").click()
     page.get_by_role("button", name="I have read this").click()
     expect(page.get_by_text("Your window shows")).to_be_visible()
-    enrolment = Enrolment.objects.latest("pk")
-    for field, corner in zip(("black", "white"), corners_now(enrolment), strict=True):
-        page.get_by_role("group", name=f"Where is the grey patch on {field}?").get_by_label(corner.label).check()
-    page.get_by_role("button", name="Check").click()
+    read_letters(page, Enrolment.objects.latest("pk"))
     page.locator("main a.primary").click()
     device = Device(page)
     device.sees(1)

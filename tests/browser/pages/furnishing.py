@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.tokens import default_token_generator
+from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from msgspec.structs import replace
 
-from annotation.discussion.commenting import add_comment, finish_todo, withdraw_comment
-from annotation.discussion.selected_questions import add_tag
+from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Flag, IdentifierKind, ImageState, Role, RoundState, Split, Turn
 from annotation.ingest import storage
 from annotation.models import (
@@ -50,11 +50,13 @@ from annotation.outcomes.adjudicating import (
 from annotation.people.invitations import Grant, invite
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.review.calibrating import begin_calibration, finish_calibration
+from annotation.review.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.review.ending import complete_reviews, count_open
 from annotation.review.kernels.form_design import ANCHOR_LIMIT, make_design
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.round_design import store_form
 from annotation.review.samples import draw_sample
+from annotation.review.selected_questions import add_tag
 from annotation.validators.classifying import set_threshold
 from readerstudy.design.kernels.documents import Rules
 from tests.annotation.case.sent import seen
@@ -254,7 +256,14 @@ def _hold_rounds(place: Place) -> None:
             say(
                 assignment, flags=flags, verdict="revise" if flags else "accept", comment=place.said("restates the key")
             )
-    ReviewRound.objects.filter(pk=place.things["open"].pk).update(least_width=1000, least_height=600)
+    ReviewRound.objects.filter(pk=place.things["open"].pk).update(
+        least_width=1000, least_height=600, display_check=True
+    )
+    checked = {"lets_in": True, "passed": False, "n_failed": 3, "display": "laptop", "luminance": 80, "read_dark": 2}
+    for name in ("rita", "remo"):
+        with transaction.atomic():
+            round_, person = place.things["open"], place.people[name]
+            record("round.display_not_passed", actor=person, at=timezone.now(), subject=round_, facts=checked)
     ReviewRound.objects.filter(pk=place.things["closed"].pk).update(shows_decisions=True)
     mine = _assignments(place, "open", "rita")
     say(mine[0], comment=place.said("fine"))

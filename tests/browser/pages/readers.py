@@ -13,7 +13,7 @@ from readerstudy.design.voiding import void_case
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, RefusedAnswer, Remark
-from readerstudy.unblinding.looks import view_interim_results
+from readerstudy.predictions.looks import view_interim_results
 from tests.annotation.review.cases import make_bank
 from tests.browser.pages.place import Place
 from tests.conftest import make_person

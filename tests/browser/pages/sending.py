@@ -9,8 +9,8 @@ from django.utils import timezone
 from annotation.call_enums import EndpointPlace
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.sending_permissions import give_permission, withdraw_permission
+from annotation.model_calls.versions import LETTER_ALONE, OUR_READING, next_version, prompt_named, store_shipped
 from annotation.models import SendingPermission
-from annotation.prompts.versions import LETTER_ALONE, OUR_READING, next_version, prompt_named, store_shipped
 from annotation.questionbank.bank_life import change_terms
 from tests.browser.pages.place import Place
 

@@ -185,6 +185,7 @@ FULL = [
     Shown("views-said", "cora"),
     Shown("uploads", "cora"),
     Shown("upload-new", "cora"),
+    Shown("upload-fetch", "cora"),
     Shown("upload", "cora", ("upload taken",)),
     Shown("upload", "cora", ("upload queued",)),
     # sampling
@@ -227,6 +228,7 @@ FULL = [
     Shown("calibration", "nils", ("calibrated",)),
     Shown("calibration", "nora", ("calibrated",)),
     Shown("review-decisions", "rita", ("closed",)),
+    Shown("review-display", "rita", ("blind",)),
     Shown("review-case", "rita", ("blind",), act=press(then=WHOLE)),
     Shown("review-case", "rita", ("blind",), act=press("Enter", then="[data-problem=best]"), note="incomplete"),
     Shown("review-case", "rita", ("blind",), act=press("?", then="#keys-dialog"), note="keys"),

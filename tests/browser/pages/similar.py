@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from django.utils import timezone
 
-from annotation.diversity.judging_pairs import end_trial, judge_pair
 from annotation.models import Embedding, QuestionVector, Revision
-from annotation.quality.duplicates import check_duplicates, check_twins
 from annotation.questionbank.bank_life import change_terms
+from annotation.questionbank.duplicates import check_duplicates, check_twins
+from annotation.validators.judging_pairs import end_trial, judge_pair
 from tests.annotation.diversity.judged import judge_all, trial_of
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.browser.pages.place import Place

@@ -33,6 +33,11 @@ PHONE: ViewportSize = {"width": 390, "height": 844}
 WIDER_THAN_WINDOW = """() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
   done(document.querySelector('.case') ? 0 : document.documentElement.scrollWidth - innerWidth))))"""
 
+# A page of parts, of which a form has its own ways, that is longer than three screens leads to them from its beginning.
+LONG_WITHOUT_LINKS = """() => document.documentElement.scrollHeight > 3 * innerHeight
+  && document.querySelectorAll('main h2[id]').length > 2
+  && !document.querySelector('main form h2') && !document.querySelector('main nav.jumps')"""
+
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
@@ -95,6 +100,8 @@ class Visitor:
             found.append(f"status {response.status}, not {shown.status}")
         if shown.act:
             shown.act(page)
+        if page.evaluate(LONG_WITHOUT_LINKS):
+            found.append("long, and no links to its parts")
         photograph(page, shown)
         found += axe_problems(page) + self.complaints
         page.set_viewport_size(PHONE)

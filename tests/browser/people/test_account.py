@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.enums import Role
@@ -61,3 +61,18 @@ def test_a_new_account_starts_in_the_zone_of_the_browser(page: Page, live_server
     page.get_by_role("button", name="Create account").click()
     page.wait_for_url(f"{live_server.url}/")
     assert User.objects.get(email="nina@example.org").time_zone == "Europe/Berlin"
+
+
+def test_people_log_in_behind_a_proxy_that_hides_where_forms_come_from(
+    page: Page, live_server: LiveServer, rita: User
+) -> None:
+    """It puts its header on every answer; the page says otherwise, and so the browser sends the origin."""
+
+    def hide(route: Route) -> None:
+        if route.request.method != "GET":
+            return route.continue_()
+        answer = route.fetch()
+        return route.fulfill(response=answer, headers=answer.headers | {"referrer-policy": "no-referrer"})
+
+    page.route("**/login/", hide)
+    log_in(page, rita, live_server.url)

@@ -12,9 +12,9 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.models import User
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.enrolment.inviting import invite_reader
-from readerstudy.enrolment.participation import corners_now
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.browser.entering import give_session
+from tests.browser.readerstudy.reading import read_letters
 from tests.browser.server import leave
 from tests.readerstudy.studies import make_study
 
@@ -55,16 +55,10 @@ def test_from_the_link_to_the_first_case(context: BrowserContext, study: ReaderS
     page.get_by_role("button", name="Save and continue").click()
     page.get_by_role("button", name="I have read this").click()
     expect(page.get_by_text("Your window shows 1280 × 720 pixels.")).to_be_visible()
-    for field, corner in zip(("black", "white"), corners_now(Enrolment.objects.get()), strict=True):
-        asked = page.get_by_role("group", name=f"Where is the grey patch on {field}?")
-        asked.get_by_label(corner.label).check()
     page.set_viewport_size({"width": 1100, "height": 720})
-    page.get_by_role("button", name="Check").click()
+    read_letters(page, Enrolment.objects.get())
     expect(page.get_by_role("alert")).to_contain_text("Your window shows 1100 × 720 pixels")
     page.set_viewport_size({"width": 1280, "height": 720})
-    for field, corner in zip(("black", "white"), corners_now(Enrolment.objects.get()), strict=True):
-        asked = page.get_by_role("group", name=f"Where is the grey patch on {field}?")
-        asked.get_by_label(corner.label).check()
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_text("3 cases to read.")).to_be_visible()
     expect(page.get_by_role("link", name="Start")).to_have_attribute("href", "/read/trial/room/")

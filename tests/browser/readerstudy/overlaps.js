@@ -16,8 +16,10 @@
 
   function boxOf(node) {
     const { left, right, top, bottom } = node.getBoundingClientRect();
-    const scroll = node.closest(".case-scroll")?.getBoundingClientRect() ?? { top: -Infinity, bottom: Infinity };
-    return { node, left, right, top: Math.max(top, scroll.top), bottom: Math.min(bottom, scroll.bottom) };
+    const around = [".case-told, .case-rating", ".case-scroll"].map((name) => node.closest(name)).filter(Boolean);
+    const scrolls = around.map((one) => one.getBoundingClientRect());
+    const [tops, bottoms] = [scrolls.map((one) => one.top), scrolls.map((one) => one.bottom)];
+    return { node, left, right, top: Math.max(top, ...tops), bottom: Math.min(bottom, ...bottoms) };
   }
 
   function isCut(part) {

@@ -8,8 +8,10 @@ from typing import Any
 from django.urls import reverse
 from playwright.sync_api import Page, Route, expect
 
+from annotation.case.kernels.display import Pattern
 from annotation.enums import RenditionKind
 from annotation.models import Image, Rendition
+from readerstudy.enrolment.participation import pattern_now
 from readerstudy.models import Enrolment, Response
 from readerstudy.reading.prefetched import rules_of
 from tests.readerstudy.studies import places_of
@@ -126,3 +128,24 @@ def answers_of(enrolment: Enrolment) -> list[str]:
 def lose(route: Route) -> None:
     """The connection breaks: the request may have arrived."""
     route.abort("connectionreset")
+
+
+def type_letters(page: Page, pattern: Pattern) -> None:
+    """The display check, on its page or over a case, as somebody answers it who sees everything."""
+    for name, letters in (("black", pattern.dark), ("white", pattern.light)):
+        page.get_by_label(f"Letters on {name}").fill(letters)
+    if not page.get_by_label("Display", exact=True).input_value():
+        page.get_by_label("Display", exact=True).select_option(label="laptop")
+    page.get_by_role("button", name="Check").click()
+
+
+def read_letters(page: Page, enrolment: Enrolment) -> None:
+    enrolment.refresh_from_db()
+    type_letters(page, pattern_now(enrolment))
+
+
+def move_to_another_screen(page: Page) -> None:
+    """To one that is larger, with two pixels for one of CSS; the window keeps its size."""
+    size = dict(page.viewport_size or {})
+    screen = {"screenWidth": 2560, "screenHeight": 1440, "deviceScaleFactor": 2, "mobile": False}
+    page.context.new_cdp_session(page).send("Emulation.setDeviceMetricsOverride", {**size, **screen})

@@ -19,7 +19,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
-from annotation.bin.deleting import BinRefused, move_to_bin
+from annotation.audit.deleting import BinRefused, move_to_bin
 from annotation.models import AuditEvent, User
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design.voiding import void_case

@@ -98,6 +98,36 @@ def test_a_reader_is_told_at_a_case_that_the_study_has_closed(device: Device, re
     expect(device.page).to_have_url(f"/read/{enrolment.study.slug}/")
 
 
+def test_a_paused_reader_is_told_that_the_study_has_closed_and_what_is_not_sent(
+    device: Device, reads: MakeStudy, cora: User
+) -> None:
+    """Once a page that paused between two cases asked nothing, and told it on resuming."""
+    enrolment = reads()
+    device.page.clock.install()
+    device.enter(enrolment)
+    device.page.clock.run_for(1_000)
+    device.sees(1)
+    device.page.route("**/commit/", lose)
+    device.press("Shift+P", "Enter", "2")
+    device.commits()
+    device.is_covered("paused")
+    asked: list[str] = []
+    device.page.on("request", lambda request: asked.append(request.url.rpartition("/read/")[2]))
+    device.page.clock.run_for(20_000)
+    device.is_covered("paused")
+    assert asked.count(f"{enrolment.study.slug}/state/") == 1
+    close_study(enrolment.study, actor=cora, at=timezone.now(), confirmed_open=1)
+    device.page.clock.run_for(20_000)
+    device.is_covered("ended")
+    ended = device.page.locator("[data-cover=ended]")
+    expect(ended).to_contain_text("The study has closed")
+    expect(ended).to_contain_text("0 of 4 answers are stored and count.")
+    expect(ended).to_contain_text("Answers on this device that are not sent yet: 1.")
+    device.page.unroute("**/commit/")
+    device.page.clock.run_for(20_000)
+    expect(ended).to_contain_text("Answers sent after the end: 1.")
+
+
 def test_an_answer_that_comes_after_closing_is_said_to_be_late(device: Device, reads: MakeStudy, cora: User) -> None:
     enrolment = reads()
     device.enter(enrolment)

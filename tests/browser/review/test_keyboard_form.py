@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from annotation.models import ReviewRound, User
+from annotation.models import AnswerKey, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
 from tests.browser.review.test_journey import answer, commit, press, start
 
@@ -121,6 +124,41 @@ def test_of_texts_without_end_the_middle_scrolls_and_never_the_commit(
     answer(page, "2", "e")
     assert page.evaluate(IN_SIGHT, "#case-go, .case-verdict label") == [True] * 5
     assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")
+
+
+def test_the_whole_judgement_stays_in_sight_below_the_longest_texts(
+    page: Page, review_round: ReviewRound, rita: User, shared_data: Path
+) -> None:
+    """At 1366x768, with the longest of real questions, an answer that is not the key, and the report."""
+    records = json.loads((shared_data / "rexvqa_sample.json").read_text(encoding="utf-8")).values()
+    revision = assignments_of(rita, review_round)[0].revision
+    revision.stem = max((one["question"] for one in records), key=len)
+    revision.options = max((one["options"] for one in records), key=lambda options: len("".join(options)))
+    revision.save()
+    explanation = max((one["correct_answer_explanation"] for one in records), key=len)
+    AnswerKey.objects.filter(revision=revision).update(explanation=explanation)
+    start(page, review_round)
+    answer(page, "3", "x", "4", "e")
+    press(page, "o")
+    expect(page.locator("#case-report")).to_contain_text("FINDINGS-WORDS")
+    expect(page.locator("#case-report")).to_be_in_viewport()  # it is read where it opens
+    asked = ".case-row label, .case-chip, .case-text:not([hidden]) textarea, .case-verdict label, #case-go"
+    assert set(page.evaluate(IN_SIGHT, asked)) == {True}
+    told, more = page.locator(".case-told"), page.locator("[data-more]")
+    told.evaluate("(node) => { node.scrollTop = 0 }")
+    assert page.evaluate(IN_SIGHT, "#stem") == [True]
+    expect(more).to_be_visible()
+    while more.is_visible():  # each press brings the next part
+        before = told.evaluate("(node) => node.scrollTop")
+        press(page, "d")
+        page.wait_for_function("(before) => document.querySelector('.case-told').scrollTop > before", arg=before)
+        told.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert page.evaluate(IN_SIGHT, "#case-report p:last-child") == [True]
+    press(page, "d")
+    expect(more).to_be_visible()
+    assert page.evaluate(IN_SIGHT, "#stem") == [True]
+    more.press("Enter")
+    assert told.evaluate("(node) => node.scrollTop") > 0
 
 
 def test_a_draft_is_sent_within_a_second_though_the_typing_goes_on(page: Page, review_round: ReviewRound) -> None:

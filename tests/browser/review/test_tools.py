@@ -8,7 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import BlindAnswer, ReviewEvent, ReviewRound, User
+from annotation.review.viewing import newest_check, pattern_now
 from tests.annotation.review.cases import assignments_of
+from tests.browser.readerstudy.reading import move_to_another_screen, type_letters
 from tests.browser.review.test_journey import BLIND, JUDGE, answer, press, start
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -133,6 +135,14 @@ def test_forced_colours_show_what_is_chosen(page: Page, review_round: ReviewRoun
     a, b, *rest = page.evaluate(COLOURS)
     assert {a, *rest} == {a}
     assert b != a
+    pressed, other = (page.get_by_role("button", name=name, exact=True) for name in ("Fit", "Invert"))
+    ground = "(one) => getComputedStyle(one).backgroundColor"
+    assert pressed.evaluate(ground) != other.evaluate(ground)
+
+
+CUT = """(choices) => [...document.querySelectorAll(choices)]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1 || one.getBoundingClientRect().right > innerWidth)
+    .map((one) => one.textContent.trim())"""
 
 
 def test_a_laptop_at_twice_the_size_is_not_too_small(page: Page, review_round: ReviewRound) -> None:
@@ -140,6 +150,9 @@ def test_a_laptop_at_twice_the_size_is_not_too_small(page: Page, review_round: R
     start(page, review_round)
     expect(page.locator("#case-small")).to_be_hidden()
     expect(page.locator("#stem")).to_be_in_viewport()
+    expect(page.locator("#case-go")).to_be_in_viewport(ratio=1)
+    answer(page, "3", "e")  # not the key: the row with the longest words is asked, too
+    assert page.evaluate(CUT, ".case-seg label > span") == []
     expect(page.locator("#case-go")).to_be_in_viewport(ratio=1)
 
 
@@ -161,3 +174,29 @@ def test_targets_are_large_and_the_whole_judgement_is_in_sight(page: Page, revie
         == 0
     )
     expect(page.locator("#case-go")).to_contain_text("9 open")
+
+
+def test_a_round_that_asks_has_the_display_checked_first_and_on_another_screen(
+    page: Page, review_round: ReviewRound, rita: User
+) -> None:
+    def read() -> None:
+        type_letters(page, pattern_now(review_round, rita, newest_check(review_round, rita)))
+
+    ReviewRound.objects.update(display_check=True)
+    page.goto(f"/review/rounds/{review_round.slug}/continue/")
+    expect(page).to_have_url(re.compile("/display/$"))
+    read()
+    expect(page.locator(BLIND)).to_be_visible()
+    page.wait_for_load_state()  # keys are heard once its scripts are there
+    press(page, "2", "e")
+    move_to_another_screen(page)
+    expect(page.locator("#case-display")).to_be_visible()
+    expect(page.locator(BLIND)).to_be_hidden()
+    read()
+    expect(page.locator(BLIND)).to_be_visible()
+    expect(page.locator("#case-form input:checked")).to_have_count(2)
+    press(page, "Enter")
+    expect(page.locator(JUDGE)).to_be_visible()
+    told = ReviewEvent.objects.filter(kind__in=["hidden", "visible", "submitted"]).order_by("sequence")
+    assert [event.kind for event in told] == ["hidden", "visible", "submitted"]
+    assert newest_check(review_round, rita)["screen_width"] == 2560

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.browser.viewer.conftest import Looker
+from tests.browser.viewer.conftest import Greys, Looker
 from tests.browser.viewer.stage import Descriptor, Stage
-from tests.browser.viewer.test_pixels import phantom
+from tests.browser.viewer.test_pixels import BACKENDS, phantom
 
 pytestmark = pytest.mark.browser
 TOUCH = """(touches) => {
@@ -198,6 +198,69 @@ def test_a_film_is_turned_by_quarters_and_says_so(look: Looker, stage: Stage) ->
     look.press("r", "z")
     assert np.array_equal(look.image_at_one_to_one(view), upright)
     assert badge.inner_text() == ""
+
+
+def difference(one: Greys, other: Greys) -> int:
+    """The largest in grey, where the two lie best on each other: a turn may move a picture by a pixel."""
+    inner = one[1:-1, 1:-1].astype(int)
+    rows, columns = inner.shape
+    shifted = (other[y : y + rows, x : x + columns] for y in range(3) for x in range(3))
+    return min(int(np.abs(inner - one_of).max()) for one_of in shifted)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("flip", [False, True])
+def test_a_turn_in_either_direction_keeps_place_window_and_measures(
+    look: Looker, stage: Stage, backend: str, flip: bool
+) -> None:
+    view = stage.add("lying", phantom(12, 300, 200), spacing=[0.2, 0.2], spacing_calibrated=True)
+    look.mount_painted(view, backend=backend)
+    state = {**look.state()[0], "zoom": 2, "center": [0.4, 0.6], "flip": flip}
+    look.page.evaluate("([views, state]) => viewer.show(views, { views: [state] })", [[view], state])
+    look.press("Shift+Digit2")
+    for tool, *drags in (("l", (450, 300, 550, 340)), ("q", (430, 250, 530, 250), (400, 280, 600, 280))):
+        look.press(tool)
+        for x0, y0, x1, y1 in drags:
+            look.page.mouse.move(x0, y0)
+            look.page.mouse.down()
+            look.page.mouse.move(x1, y1)
+            look.page.mouse.up()
+        look.press("Escape")
+
+    def seen() -> tuple[Greys, list[str], Any]:
+        look.settle()
+        shown, [now] = look.levels(), look.state()
+        side, (height, width) = min(shown.shape), shown.shape
+        y, x = (height - side) // 2, (width - side) // 2
+        words = look.page.locator(".viewer-measure text").all_text_contents()
+        return shown[y : y + side, x : x + side], words, {name: now[name] for name in ("window", "zoom", "flip")}
+
+    before, words, kept = seen()
+    assert [words[0][-3:], words[1]] == [" mm", "CTR 0.50"]
+    assert before.std() > 20
+    for quarters in (1, 2, 3, 4):  # three clockwise are one the other way
+        look.page.get_by_role("button", name="Turn a quarter").click()
+        now, said, left = seen()
+        assert look.page.locator(f"[data-viewer-backend={backend}]").count() == 1
+        assert difference(now, np.rot90(before, -quarters)) <= 2, quarters
+        assert (said, left) == (words, kept), quarters
+    assert np.array_equal(now, before)
+
+
+def test_a_turned_film_of_uneven_spacing_keeps_its_size(look: Looker, stage: Stage) -> None:
+    view = stage.add("uneven", phantom(12, 300, 200), spacing=[0.4, 0.2], spacing_calibrated=True, aspect=2)
+    look.mount_painted(view)
+    look.press("-", "l")
+    look.page.mouse.move(450, 300)
+    look.page.mouse.down()
+    look.page.mouse.move(550, 340)
+    look.page.mouse.up()
+    size = "() => document.querySelector('.viewer-measure path').getTotalLength()"
+    before, words = look.page.evaluate(size), look.page.locator(".viewer-measure text").text_content()
+    look.page.get_by_role("button", name="Turn a quarter").click()
+    look.settle()
+    assert look.page.evaluate(size) == pytest.approx(before, rel=0.01)
+    assert look.page.locator(".viewer-measure text").text_content() == words
 
 
 @pytest.mark.usefixtures("pair")

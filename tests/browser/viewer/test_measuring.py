@@ -79,6 +79,8 @@ def test_the_wider_one_is_the_thorax_in_whatever_order_they_were_drawn(ask: Any)
 
 def test_a_width_stays_level_and_a_line_does_not(ask: Any) -> None:
     assert ask("measuring", "moveEnd", width("heart", 100, 500), 1, [600, 950]) == width("heart", 100, 600, 950)
+    upright = {"kind": "heart", "ends": [[900, 100], [900, 500]]}  # on a film that was turned since
+    assert ask("measuring", "moveEnd", upright, 1, [950, 600])["ends"] == [[950, 100], [950, 600]]
     moved = ask("measuring", "moveEnd", {"kind": "line", "ends": DIAGONAL}, 0, [7, 8])
     assert moved["ends"] == [[7, 8], [400, 600]]
 

@@ -174,7 +174,7 @@ def test_both_backends_paint_the_same_picture_at_any_zoom(look: Looker, stage: S
 def test_fitting_averages_every_stored_value(look: Looker, stage: Stage) -> None:
     """Fitted to a third, each screen pixel is the window of the mean of its nine stored values."""
     rng = np.random.default_rng(1)
-    look.mount()
+    look.mount_painted(stage.add("any", phantom(12)))
     height, width = look.page.evaluate("() => [viewer_size().height, viewer_size().width]")
     rows, columns = 3 * int(height), 3 * 200
     pixels = rng.integers(0, 4096, (rows, columns)).astype(np.uint16)

@@ -291,9 +291,13 @@ class TestHiddenTools:
         assert look.state()[0]["window"]["source"] == "drag"
 
 
-def test_the_toolbar_keeps_to_one_row_beside_the_question(look: Looker, stage: Stage) -> None:
-    look.page.set_viewport_size({"width": 910, "height": 728})  # two thirds of 1366
-    look.mount_painted(*views_of(stage, 4))
+@pytest.mark.parametrize(("width", "n_before"), [(910, 0), (966, 2)])  # of 1366, beside the question
+def test_the_toolbar_keeps_to_one_row_beside_the_question(
+    look: Looker, stage: Stage, width: int, n_before: int
+) -> None:
+    look.page.set_viewport_size({"width": width, "height": 728})
+    views = views_of(stage, 4)
+    look.mount_painted(*({**view, "prior": True} for view in views[:n_before]), *views[n_before:])
     look.page.evaluate("document.body.style.fontFamily = 'DejaVu Sans'")  # the widest of the usual ones
     for keys in ([], ["p"], ["p"], ["l"]):
         look.press(*keys)

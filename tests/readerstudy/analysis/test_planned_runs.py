@@ -18,9 +18,9 @@ from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.marking import mark_of
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
+from readerstudy.predictions.looks import unblind
 from readerstudy.results.kernels.stored import runs_in_mean
 from readerstudy.results.wording import came
-from readerstudy.unblinding.looks import unblind
 from tests.readerstudy.analysis.made import computed, make_arrays, predict
 
 QUICK = Settings(seed=7, draws=100)

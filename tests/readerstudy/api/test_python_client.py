@@ -70,7 +70,7 @@ def token(transactional_db: None, tmp_path: Path, settings: Settings, monkeypatc
     settings.MEDIA_ROOT, settings.TEMP_ROOT = tmp_path / "media", tmp_path / "tmp"
     for folder in (settings.MEDIA_ROOT, settings.TEMP_ROOT):
         folder.mkdir()
-    monkeypatch.setattr(queueing, "nudge", lambda job: run(job, clock=timezone.now))
+    monkeypatch.setattr(queueing, "nudge", lambda job: run(job.public_id, clock=timezone.now))
     monkeypatch.setattr("annotation.ingest.uploading.check_text", let_out)
     monkeypatch.setattr(storing, "default_settings", few_draws)
     cora = make_person("Cora", Role.COORDINATOR)
@@ -180,7 +180,8 @@ def reviewed(client: Client, folder: Path, sample: str) -> None:
 
 
 def read_and_analysed(client: Client, folder: Path) -> None:
-    client.make_study({"name": "Trial", "bank": "chest", "draw": {"n": 3}, "n_readers": 1})
+    draw = {"n": 3, "accepted_because": "One review each, of two"}  # disputed in the bank
+    client.make_study({"name": "Trial", "bank": "chest", "draw": draw, "n_readers": 1})
     assert client.freeze_study("trial", read_elsewhere=True)["state"] == "frozen"
     with pytest.raises(Problem) as refused:
         client.open_study("trial")

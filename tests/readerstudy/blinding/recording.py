@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from allauth.usersessions.models import UserSession
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection
 from django.http import HttpResponse
 from django.test import Client, override_settings
@@ -92,7 +92,8 @@ class Recorder:
 def fixed(media: Path) -> Iterator[tuple[Chance, Clock]]:
     """Random names and the time are those of the test, and files lie in a folder of their own."""
     chance, clock = Chance(), Clock()
-    cache.clear()  # what was counted and kept in the other world
+    for name in ("default", "counts"):
+        caches[name].clear()  # what was counted and kept in the other world
     with pytest.MonkeyPatch.context() as patch, override_settings(MEDIA_ROOT=media):
         for name in ("token_bytes", "token_hex", "token_urlsafe", "choice"):
             patch.setattr(f"secrets.{name}", getattr(chance, name))

@@ -33,7 +33,7 @@ PAGES = {
     *("home", "profile", "token-new", "password-change", "audit-log", "own-data", "jobs", "review-rounds", "readings"),
     *("mentions", "mfa_index", "account_reauthenticate", "open-sessions", "email-confirm"),
 }
-OPEN = {"healthz", "password-reset", "password-reset-sent", "password-reset-confirm"}
+OPEN = {"password-reset", "password-reset-sent", "password-reset-confirm"}
 ENTRY = {"reading", "reading-consent-copy", "reading-state"}
 API = {"api-me", "api-jobs", "about-api", "about-api-document"}
 STEPS = {"reading-room", "reading-session", "reading-facts", "reading-display", "reading-instructions", "rendition"}

@@ -8,12 +8,12 @@ from typing import Any
 from django.urls import NoReverseMatch, reverse
 
 from annotation.models import GenerationRun, Image
-from readerstudy.enrolment.participation import consent_sha256, corners_now
+from readerstudy.enrolment.participation import consent_sha256
 from readerstudy.enums import Block
 from readerstudy.models import ModelRun, PredictionRun, PresentedCase
 from tests.readerstudy.blinding.recording import Recorder
 from tests.readerstudy.blinding.worlds import World
-from tests.readerstudy.studies import places_of
+from tests.readerstudy.studies import places_of, seen_by
 
 Json = dict[str, Any]
 NOBODY = "AAAAAAAAAAAAAAAA"
@@ -31,7 +31,6 @@ FACTS = {
     "exposure": "some",
     "exposure_text": "A talk.",
 }
-WINDOW = {"width": "1366", "height": "768", "screen_width": "1920", "screen_height": "1080", "pixel_ratio": "1.25"}
 PAGE = "00000000-0000-4000-8000-000000000001"
 
 
@@ -89,11 +88,8 @@ class Walk:
         for name, said in steps:
             for fields in said:
                 self.web.post(reverse(name, args=[self.slug]), fields)
-        for is_right in (False, True):
-            mine.refresh_from_db()
-            dark, light = corners_now(mine)
-            seen = {"dark": dark.value, "light": light.value if is_right else "nowhere"}
-            self.web.post(reverse("reading-display", args=[self.slug]), {**WINDOW, **seen})
+        for wrong in ({"light": "nothing"}, {}):
+            self.web.post(reverse("reading-display", args=[self.slug]), seen_by(mine, **wrong))
 
     def leave(self) -> None:
         for fields in ({}, {"declared": "yes"}):

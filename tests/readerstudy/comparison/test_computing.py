@@ -14,8 +14,8 @@ from annotation.statistics.kernels.ranking import RankBand, rank_bands, ranked_p
 from annotation.tables.kernels.printing import printed
 from annotation.tables.kernels.table import Counted
 from readerstudy.analysis.kernels.result import LETTERS
-from readerstudy.comparison.comparison_job import tables_of_bank
-from readerstudy.comparison.kernels.bank_comparison import (
+from readerstudy.results.comparison_job import tables_of_bank
+from readerstudy.results.kernels.bank_comparison import (
     EARLIER,
     FAILED,
     MISSING,
@@ -24,7 +24,7 @@ from readerstudy.comparison.kernels.bank_comparison import (
     Entrant,
     compare,
 )
-from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, band_rows, file_rows
+from readerstudy.results.kernels.comparison_tables import FILE_COLUMNS, band_rows, file_rows
 
 SIGNS = {"x": FAILED, ".": MISSING, "-": NOT_ASKED, "~": EARLIER}
 

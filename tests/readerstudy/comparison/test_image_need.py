@@ -11,9 +11,9 @@ from annotation.models import (
     ReviewRound,
     User,
 )
-from readerstudy.comparison.image_need import image_need
-from readerstudy.comparison.variants import family_of
 from readerstudy.predictions.listing import Target
+from readerstudy.results.image_need import image_need
+from readerstudy.results.variants import family_of
 from tests.annotation.review.cases import make_round
 from tests.readerstudy.comparison.variant_runs import blind_run, complete, review, right_on
 from tests.readerstudy.model_runs.made import end

@@ -12,11 +12,11 @@ from annotation.models import (
     QuestionBank,
     User,
 )
-from readerstudy.comparison.variants import family_of, other_settings, tables_now
 from readerstudy.enums import StudyState
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.models import ModelRun, ReaderStudy, Voiding
 from readerstudy.predictions.listing import Target
+from readerstudy.results.variants import family_of, other_settings, tables_now
 from tests.annotation.review.cases import NOON, images_are_there, make_bank
 from tests.readerstudy.comparison.variant_runs import complete, reading, right_on
 from tests.readerstudy.design.made import same_patient

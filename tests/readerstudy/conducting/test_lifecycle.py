@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation.bin.deleting import BinRefused, move_to_bin
+from annotation.audit.deleting import BinRefused, move_to_bin
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
 from annotation.questionbank.bank_life import check_unused

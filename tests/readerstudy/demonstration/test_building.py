@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
+from annotation.contributions import contributed
 from annotation.demonstration.simulated_exams import EXAMS
-from annotation.enums import Role
-from annotation.models import Assignment, Image, QuestionBank, Review, User
-from readerstudy.comparison.comparing_models import inputs_now
-from readerstudy.comparison.comparison_job import newest_comparison
+from annotation.enums import QuestionState, Role
+from annotation.models import Assignment, Exam, Image, QuestionBank, Review, User
 from readerstudy.demonstration import building
-from readerstudy.demonstration.building import ACCOUNTS, OPEN_STUDY, add_studies
+from readerstudy.demonstration.building import OPEN_STUDY, add_studies
 from readerstudy.demonstration.finished import (
     ASKED_TWICE,
     BANK,
@@ -29,6 +28,8 @@ from readerstudy.demonstration.finished import (
 )
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Analysis, PredictionRun, ReaderStudy, Response, Voiding
+from readerstudy.results.comparing_models import inputs_now
+from readerstudy.results.comparison_job import newest_comparison
 from readerstudy.results.looking import stored_result
 from tests.annotation.review.cases import NOON, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
@@ -49,20 +50,21 @@ def bank(db: None, rita: User) -> QuestionBank:
     for seed, image in enumerate(Image.objects.all()):
         give_pixels(image, seed=seed)
     bank = review_round.plan.bank
+    bank.questions.update(state=QuestionState.ACCEPTED)
     bank.simulated = True
     bank.save()
-    for account in ACCOUNTS:
+    for account in contributed().accounts:
         User.objects.create_user(account.email, account.password, name=account.name)
     return bank
 
 
 def build(bank: QuestionBank, folder: Path, cora: User) -> None:
-    """With two chests, of which four small exams are made."""
+    """With two chests of one patient, of which four small exams are made."""
 
     def tell(words: str, done: int, total: int, /) -> None:
         assert 0 <= done <= total
 
-    add_studies(bank, exams=EXAMS[:2], folder=folder, coordinator=cora, at=NOON, tell=tell)
+    add_studies(bank, exams=(EXAMS[9], EXAMS[21]), folder=folder, coordinator=cora, at=NOON, tell=tell)
 
 
 def test_one_study_waits_for_its_readers_and_one_is_finished(bank: QuestionBank, tmp_path: Path) -> None:
@@ -72,10 +74,11 @@ def test_one_study_waits_for_its_readers_and_one_is_finished(bank: QuestionBank,
     assert (waiting.state, finished.state) == (StudyState.OPEN, StudyState.ANALYSED)
     assert waiting.cases.filter(block=Block.MAIN).count() == 6
     assert {one.reader.email for one in waiting.enrolments.all() if one.reader} == {
-        one.email for one in ACCOUNTS if one.role == Role.READER
+        one.email for one in contributed().accounts if one.role == Role.READER
     }
     check_simulated(waiting, finished)
     check_finished(finished)
+    check_first_page(finished, cora)
 
     build(bank, tmp_path / "files", cora)
     assert ReaderStudy.objects.count() == 2
@@ -108,6 +111,19 @@ def check_finished(study: ReaderStudy) -> None:
     assert set(result["variants"]) == {"with_voided", "without_all_voided"}
     assert result["order"][:3] == [*READERS]
     assert len(result["time"]["readers"]) == len(READERS)
+
+
+def check_first_page(study: ReaderStudy, cora: User) -> None:
+    """It shows what a study can have: a limit of time, and cases with an exam of the same patient from before."""
+    client = Client()
+    client.force_login(cora)
+    said = " ".join(client.get(f"/studies/{study.slug}/").content.decode().split())
+    assert "180 seconds for a case" in said
+    assert "shown beside 10 cases" in said
+    for exam in Exam.objects.filter(bank=study.bank, prior__isnull=False).select_related("prior"):
+        assert exam.prior
+        assert exam.patient_pseudonym == exam.prior.patient_pseudonym
+        assert (exam.age_years or 0) - (exam.prior.age_years or 0) == EXAMS[21].spec.age - EXAMS[9].spec.age
 
 
 def check_compared(bank: QuestionBank) -> None:
@@ -146,7 +162,7 @@ def test_a_reader_of_the_demonstration_begins_with_the_consent(
 ) -> None:
     monkeypatch.setattr(building, "add_finished_study", lambda *_given, **_named: None)
     build(bank, tmp_path / "files", make_person("Cora", Role.COORDINATOR))
-    client.force_login(User.objects.get(email=ACCOUNTS[0].email))
+    client.force_login(User.objects.get(email=contributed().accounts[0].email))
     page = client.get("/read/reader-study/", follow=True)
     assert page.status_code == 200
     assert "This is a demonstration" in page.content.decode()

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from annotation.bin import deleting as acts
+from annotation.audit import deleting as acts
 from annotation.jobs.handlers import handler_for
 from annotation.models import AuditEvent, Image, Job, QuestionBank, Rendition, User
 from annotation.questionbank.kernels.entries import BankRefused

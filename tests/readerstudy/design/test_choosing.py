@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.models import AuditEvent, QuestionBank, User
+from annotation.models import AuditEvent, Question, QuestionBank, User
 from readerstudy.design.case_selection import CaseRequest, preview_cases, store_cases
 from readerstudy.design.creating import create_study
 from readerstudy.design.drafting import update_rules
@@ -14,8 +14,7 @@ from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.questions import pool_cells
 from readerstudy.models import ReaderStudy
 from readerstudy.study.permissions import StudyRefused
-from tests.annotation.review.cases import assignments_of, make_revision, make_round
-from tests.annotation.rounds.made import say
+from tests.annotation.review.cases import make_bank, make_revision
 from tests.conftest import NOON
 from tests.readerstudy.design.made import make_questions
 
@@ -27,17 +26,17 @@ def draft(cora: User) -> ReaderStudy:
     return create_study(Plan(name="Trial", bank=make_questions(12).slug), actor=cora, at=NOON)
 
 
-def reviewed(rita: User, *verdicts: str) -> QuestionBank:
-    """A bank of hard questions about negation, one for each verdict; an empty one is not reviewed."""
-    review_round = make_round(rita, n_questions=len(verdicts))
-    for assignment, verdict in zip(assignments_of(rita, review_round), verdicts, strict=True):
-        if verdict:
-            say(assignment, verdict=verdict)
-    return review_round.plan.bank
+def bank_of(*states: str) -> QuestionBank:
+    """Hard questions about negation, one in each state."""
+    bank = make_bank("Reviewed")
+    for number, state in enumerate(states, start=1):
+        Question.objects.filter(pk=make_revision(bank, number).question_id).update(state=state)
+    return bank
 
 
-def test_accepted_questions_are_counted_apart(rita: User) -> None:
-    bank = reviewed(rita, "accept", "revise", "accept", "")
+@pytest.mark.django_db
+def test_accepted_questions_are_counted_apart() -> None:
+    bank = bank_of("accepted", "needs_revision", "accepted", "imported")
     make_revision(bank, 99, task="geometric", difficulty="")
     cells = pool_cells(bank)
     assert (cells["negation", "hard"].n_accepted, cells["negation", "hard"].n_other) == (2, 2)
@@ -45,8 +44,8 @@ def test_accepted_questions_are_counted_apart(rita: User) -> None:
     assert sum(cell.n for cell in cells.values()) == 5
 
 
-def test_a_choice_says_which_questions_need_a_reason(rita: User, cora: User) -> None:
-    bank = reviewed(rita, "accept", "revise", "")
+def test_a_choice_says_which_questions_need_a_reason(cora: User) -> None:
+    bank = bank_of("accepted", "needs_revision", "imported")
     study = create_study(Plan(name="Trial", bank=bank.slug), actor=cora, at=NOON)
     wanted = CaseRequest(seed=1, request=DrawRequest(n=3), accepted_because=REASON)
     assert preview_cases(study, wanted).unaccepted == [2, 3]

@@ -10,17 +10,16 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.enums import Verdict
-from annotation.models import AuditEvent, User
+from annotation.enums import QuestionState
+from annotation.models import AuditEvent, Question, User
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import freeze_study
 from readerstudy.enums import StudyState
 from readerstudy.models import PresentedCase, ReaderStudy, Voiding
 from tests.annotation.questionbank.files import make_record, run_import, write_file
-from tests.annotation.review.cases import NOON, assignments_of, make_round
+from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import make_questions, same_patient
-from tests.readerstudy.design.test_pool import review
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "reader-studies.md"
 pytestmark = pytest.mark.django_db
@@ -91,9 +90,8 @@ def test_a_list_says_what_is_wrong_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.logs("study.created")
-def test_questions_that_reviews_do_not_accept_need_a_reason(tmp_path: Path, rita: User) -> None:
-    review_round = make_round(rita, n_questions=2, bank=make_questions(0))
-    review(assignments_of(rita, review_round)[1], Verdict.REVISE)
+def test_questions_that_reviews_do_not_accept_need_a_reason(tmp_path: Path) -> None:
+    Question.objects.filter(bank=make_questions(2, pixels=False), number=2).update(state=QuestionState.NEEDS_REVISION)
     arguments = ["--bank", "Bank", "--name", "Trial", "--cases", cases_file(tmp_path, 1, 2)]
     assert "do not accept these questions: 2." in refused("create_study", *arguments)
     run("create_study", *arguments, "--accept-reason", "the paper used it")

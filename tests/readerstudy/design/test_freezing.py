@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from annotation.case.kernels.display import CONDITIONS, RULE
 from annotation.models import AnswerKey, User
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design import freezing
@@ -63,6 +64,12 @@ def test_a_protocol_says_that_names_of_readers_are_shown_and_so_does_its_plan() 
     study = freeze(rules=Rules(reader_names=True), consent="You agree.")
     assert json.loads(study.protocol)["rules"]["reader_names"] is True
     assert plan_document(plan_of(study))["rules"]["reader_names"] is True
+
+
+def test_a_protocol_says_how_displays_are_checked_and_which_conditions_are_asked() -> None:
+    said = json.loads(freeze().protocol)["display_check"]
+    assert (said["rule"], said["levels"][:3], said["n_needed"], said["bits_shown"]) == (RULE, [13, 13, 13], 3, 8)
+    assert set(said["conditions"]) == set(CONDITIONS)
 
 
 def test_rules_without_names_have_the_text_that_they_had_before_there_was_that_rule() -> None:

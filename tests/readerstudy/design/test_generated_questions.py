@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.enums import ImportKind, ImportState, Verdict
-from annotation.models import Assignment, BankImport, QuestionBank, Review, Revision, User
+from annotation.enums import ImportKind, ImportState, QuestionState
+from annotation.models import BankImport, Question, QuestionBank, Revision
 from readerstudy.design.case_selection import draw_cases, list_cases, preview_draw
 from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import create_study
@@ -14,9 +14,8 @@ from readerstudy.design.kernels.drawing import DrawRequest
 from readerstudy.design.questions import awaiting_review, candidates_of, pool_cells
 from readerstudy.models import ReaderStudy
 from readerstudy.study.permissions import StudyRefused
-from tests.annotation.review.cases import NOON, make_round
+from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import REASON, make_questions, plan_for, revision_of
-from tests.readerstudy.design.test_pool import review
 
 pytestmark = pytest.mark.django_db
 
@@ -38,10 +37,8 @@ def bank() -> QuestionBank:
     return made
 
 
-def accept(bank: QuestionBank, number: int, by: User) -> None:
-    revision = revision_of(bank, number)
-    assignment = Assignment.objects.create(round=make_round(), reviewer=by, revision=revision, position=9)
-    review(assignment, Verdict.ACCEPT)
+def accept(bank: QuestionBank, number: int) -> None:
+    Question.objects.filter(bank=bank, number=number).update(state=QuestionState.ACCEPTED)
 
 
 def draft_of(bank: QuestionBank) -> ReaderStudy:
@@ -73,8 +70,8 @@ def test_no_plan_brings_it_in(bank: QuestionBank) -> None:
     assert not ReaderStudy.objects.filter(name="All").exists()
 
 
-def test_a_review_that_accepts_lets_it_in(bank: QuestionBank, rita: User) -> None:
-    accept(bank, 3, rita)
+def test_a_review_that_accepts_lets_it_in(bank: QuestionBank) -> None:
+    accept(bank, 3)
     assert [one.number for one in candidates_of(bank)] == [1, 2, 3]
     assert set(awaiting_review(bank)) == {revision_of(bank, 4).pk}
     study = draft_of(bank)
@@ -82,12 +79,12 @@ def test_a_review_that_accepts_lets_it_in(bank: QuestionBank, rita: User) -> Non
     assert set(study.cases.values_list("revision__question__number", flat=True)) == {1, 3}
 
 
-def test_it_is_not_frozen_once_a_review_accepts_it_no_more(bank: QuestionBank, rita: User) -> None:
-    accept(bank, 3, rita)
+def test_it_is_not_frozen_once_a_review_accepts_it_no_more(bank: QuestionBank) -> None:
+    accept(bank, 3)
     study = draft_of(bank)
     list_cases(study, [1, 3], actor=None, at=NOON, accepted_because=REASON)
     study.cases.filter(revision__question__number=3).update(accepted_because=REASON)
-    Review.objects.update(verdict=Verdict.REJECT)
+    Question.objects.update(state=QuestionState.IN_REVIEW)
     assert any("reviews do not accept them any more: 2" in sentence for sentence in problems_of(study))
     with pytest.raises(StudyRefused, match="A model wrote"):
         freeze_study(study, actor=None, at=NOON)

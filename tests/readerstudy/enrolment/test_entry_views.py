@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,15 +13,16 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
+from annotation.case.kernels.display import draw_pattern
 from annotation.models import SeenKey, User
 from readerstudy.design.kernels.documents import Rules
-from readerstudy.enrolment.participation import consent_sha256, corners_now
+from readerstudy.enrolment.participation import consent_sha256, pattern_now
 from readerstudy.enrolment.rules_in_words import facts_in_words
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
 from tests.emails import delivered
 from tests.readerstudy.exports.read_study import read
-from tests.readerstudy.studies import enrol, make_study, places_of
+from tests.readerstudy.studies import enrol, make_study, places_of, seen_by
 
 FACTS = {
     "training": "resident",
@@ -30,7 +33,6 @@ FACTS = {
     "exposure": "some",
     "exposure_text": "A talk.",
 }
-WINDOW = {"width": "1366", "height": "768", "screen_width": "1920", "screen_height": "1080", "pixel_ratio": "1.25"}
 
 
 @pytest.fixture
@@ -72,9 +74,7 @@ def test_the_whole_way(reader: Client, new: Enrolment) -> None:
     assert reader.get("/read/trial/")["Location"] == "/read/trial/instructions/"
     reader.post("/read/trial/instructions/")
     assert reader.get("/read/trial/")["Location"] == "/read/trial/display/"
-    new.refresh_from_db()
-    dark, light = corners_now(new)
-    reader.post("/read/trial/display/", {"dark": dark, "light": light, **WINDOW})
+    reader.post("/read/trial/display/", seen_by(new))
     assert "Start the practice" in reader.get("/read/trial/").content.decode()
     set_all(practised_at=timezone.now())
     assert "From the first one on, everything counts" in reader.get("/read/trial/").content.decode()
@@ -158,31 +158,41 @@ def test_facts_that_were_told_are_in_the_form(reader: Client, new: Enrolment) ->
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({}, "Choose the position of both patches"),
         ({"width": ""}, "could not be measured"),
         ({"pixel_ratio": "0"}, "could not be measured"),
-        ({"dark": "nowhere", "light": "nowhere"}, "the patches have moved"),
-        ({"dark": "behind you", "light": "nowhere"}, "Choose the position of both patches"),
-        ({"dark": "nowhere", "light": "nowhere", "width": "900"}, "this study needs at least 1000 × 700"),
+        ({"dark": "", "light": ""}, "Change nothing on a calibrated display"),
+        ({"light": "XXX"}, "ask your medical physicist"),
+        ({"dark": "", "width": "900"}, "this study needs at least 1000 × 700"),
+        ({"display": "", "luminance": "no"}, "Correct what is marked below"),
+        ({"attempt": "7"}, "new ones are drawn"),
+        ({"attempt": "7", "luminance": "no"}, 'name="attempt" value="0"'),
+        ({"checked_on": "1989-12-31"}, "Give a day from 1990-01-01 to today"),
+        ({"checked_on": "9999-01-01"}, "Give a day from 1990-01-01 to today"),
     ],
 )
 def test_a_display_check_that_fails_says_what_to_do(
     reader: Client, rita: User, given: dict[str, str], words: str
 ) -> None:
+    """It tells nobody to turn up a calibrated display."""
     enrolment = enrol(make_study(rules=Rules(least_width=1000, least_height=700)), rita)
     set_all(display_checked_at=None)
-    answer = reader.post("/read/trial/display/", WINDOW | given)
+    answer = reader.post("/read/trial/display/", seen_by(enrolment, **given))
     assert answer.status_code == 422
-    assert words in answer.content.decode()
+    page = answer.content.decode()
+    assert words in page
+    assert "brightness" not in page
     enrolment.refresh_from_db()
     assert enrolment.display_checked_at is None
 
 
-def test_the_patches_on_the_page_are_where_the_check_expects_them(reader: Client, new: Enrolment) -> None:
+def test_the_page_shows_the_pattern_and_nothing_of_its_letters(reader: Client, new: Enrolment) -> None:
     ready()
-    dark, light = corners_now(new)
-    page = reader.get("/read/trial/display/").content.decode()
-    assert page.index(f'<span class="patch {dark}">') < page.index(f'<span class="patch {light}">', page.index("white"))
+    answer = reader.get("/read/trial/display/")
+    drawn = draw_pattern(pattern_now(new))
+    assert base64.b64encode(drawn).decode() in answer.content.decode()
+    told = re.sub(r"base64,[^\"]+", "", answer.content.decode())
+    assert pattern_now(new).dark not in told
+    assert pattern_now(new).light not in told
 
 
 def test_instructions_say_the_rules_and_the_keys(reader: Client, rita: User) -> None:
@@ -330,26 +340,41 @@ def test_a_study_may_show_each_case_with_its_key(reader: Client, rita: User, sho
     assert SeenKey.objects.filter(person=rita).count() == 2 * shows
 
 
-def test_the_display_check_keeps_what_was_seen_and_the_room(reader: Client, new: Enrolment) -> None:
-    """A patch that is not found tells nobody to turn up a calibrated display."""
+def test_an_old_page_checks_no_other_screen_and_odd_measures_are_left_out(reader: Client, new: Enrolment) -> None:
     ready()
     set_all(display_checked_at=None)
-    dark, light = corners_now(new)
-    said = {"letters_dark": "11", "lines": "all", "luminance": "350", "checked_on": "2026-11-02", "n_displays": "2"}
-    wrong = reader.post("/read/trial/display/", {"dark": "nowhere", "light": light, **WINDOW, **said}).content.decode()
-    assert "Change nothing on a calibrated display" in wrong
-    assert "brightness" not in wrong
+    odd = {"zoom_percent": "1280", "colour_depth": "0"}
+    sent, part = seen_by(new, **odd), {"HX-Request": "true"}
+    for n in (1, 2):
+        assert reader.post("/read/trial/display/", sent, headers=part).status_code == 204, "sent twice"
+        new.refresh_from_db()
+        assert (new.display["n_attempts"], set(odd) & set(new.display)) == (1, set()), n
+    other = reader.post("/read/trial/display/", {**sent, "screen_width": "2560"}, headers=part)
+    assert (other.status_code, 'name="attempt" value="1"' in other.content.decode()) == (422, True)
+
+
+def test_the_display_check_keeps_what_was_read_and_the_room(reader: Client, new: Enrolment) -> None:
+    ready()
+    set_all(display_checked_at=None)
+    said = {"luminance": "350", "checked_on": "2026-11-02", "n_displays": "2", "zoom_percent": "125", "fine": "5"}
+    missed = reader.post("/read/trial/display/", seen_by(new, light="", **said)).content.decode()
+    assert 'value="350"' in missed, "what is known of the display is not asked twice"
+    sent = seen_by(new, **said)
+    assert reader.post("/read/trial/display/", sent).status_code == 302
+    assert reader.post("/read/trial/display/", sent).status_code == 302, "sent twice"
     new.refresh_from_db()
-    dark, light = corners_now(new)
-    reader.post("/read/trial/display/", {"dark": dark, "light": light, **WINDOW, **said, "zoom_percent": "125"})
-    new.refresh_from_db()
-    kept = {name: new.display[name] for name in (*said, "zoom_percent", "bits_shown")}
+    kept = {name: new.display[name] for name in (*said, "display", "bits_shown", "n_attempts") if name != "fine"}
     assert kept == {
-        "letters_dark": 11,
-        "lines": "all",
         "luminance": 350,
         "checked_on": "2026-11-02",
         "n_displays": 2,
         "zoom_percent": 125,
+        "display": "monitor",
         "bits_shown": 8,
+        "n_attempts": 2,
     }
+    assert new.display["answered"]["fine"] == 5
+    again = reader.get("/read/trial/display/").content.decode()
+    assert 'value="350"' not in again, "another screen is another display"
+    assert 'value="2"' in again
+    assert reader.post("/read/trial/display/", seen_by(new), headers={"HX-Request": "true"}).status_code == 204

@@ -12,6 +12,7 @@ from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.joining import enrol_reader
 from readerstudy.enrolment.participation import decline, replace_reader, withdraw
 from readerstudy.enums import Block, StudyState
+from readerstudy.exports.exporting import order_rows
 from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy, ReadingSession
 from readerstudy.study.permissions import StudyRefused
 from tests.conftest import make_person
@@ -40,17 +41,23 @@ def order_of(enrolment: Enrolment) -> int:
     return PresentationOrder.objects.get(enrolment=enrolment).number
 
 
-def test_readers_take_the_lowest_free_order_and_a_drawn_pseudonym(cora: User, noon: datetime) -> None:
+def test_order_and_pseudonym_of_a_reader_are_drawn_so_that_neither_tells_who_joined_first(
+    cora: User, noon: datetime
+) -> None:
     people = [make_person(f"Reader{number}") for number in range(1, 7)]
     seen = []
     for name in ("One", "Two", "Three", "Four"):
         study = make_study(name, n_cases=1, n_orders=6)
         joined = [enrol_reader(study, one, study.sets.get(), actor=cora, at=noon) for one in people]
-        assert [order_of(one) for one in joined] == [1, 2, 3, 4, 5, 6]
-        names = [one.pseudonym for one in joined]
+        orders, names = [order_of(one) for one in joined], [one.pseudonym for one in joined]
+        assert (sorted(orders[:3]), sorted(orders[3:])) == ([1, 2, 3], [4, 5, 6])  # each group is used up first
         assert (sorted(names[:3]), sorted(names[3:])) == (["R1", "R2", "R3"], ["R4", "R5", "R6"])
-        seen.append(names)
-    assert any(names != sorted(names) for names in seen), "the order of joining"
+        exported = [(row[6], row[4]) for row in order_rows(study)]
+        assert dict(exported) == dict(zip(names, orders, strict=True))
+        seen.append((orders, names))
+    for which in range(2):
+        assert any(found[which] != sorted(found[which]) for found in seen), "the order of joining"
+    assert any(names[orders.index(1)] != "R1" for orders, names in seen), "the one tells the other"
 
 
 def test_a_reader_never_gets_the_pseudonym_of_one_who_was_imported(
@@ -87,7 +94,7 @@ def test_a_new_person_has_an_account_and_a_place(issued: IssuedInvitation, noon:
     assert issued.invitation.used_by == reader
     assert enrolment.consented_at is None
     facts = AuditEvent.objects.get(act="reader.enrolled").facts
-    assert facts == {"study": "trial", "set": 1, "order": 1, "pseudonym": enrolment.pseudonym}
+    assert facts == {"study": "trial", "set": 1, "order": order_of(enrolment), "pseudonym": enrolment.pseudonym}
 
 
 def test_a_refused_person_leaves_the_link_open_and_no_account(
@@ -116,14 +123,14 @@ def test_who_declined_can_come_back_and_who_withdrew_cannot(
     case_set = study.sets.get()
     first = enrol_reader(study, rita, case_set, actor=cora, at=noon)
     decline(first, at=noon)
-    assert order_of(enrol_reader(study, remo, case_set, actor=cora, at=noon)) == 1
+    taken = order_of(enrol_reader(study, remo, case_set, actor=cora, at=noon))
     back = enrol_reader(study, rita, case_set, actor=cora, at=noon)
-    assert (back.pk, back.withdrawn_at, order_of(back)) == (first.pk, None, 2)
+    assert (back.pk, back.withdrawn_at, order_of(back)) == (first.pk, None, 3 - taken)
     Enrolment.objects.filter(pk=back.pk).update(consented_at=noon)
     withdraw(back, actor=rita, at=noon)
     with pytest.raises(StudyRefused, match="already joined this study"):
         enrol_reader(study, rita, case_set, actor=cora, at=noon)
-    assert order_of(back) == 2
+    assert order_of(back) == 3 - taken
 
 
 # --- replacing ---
@@ -150,17 +157,19 @@ def test_the_successor_takes_the_next_order_and_nothing_is_lost(
 
 @pytest.mark.parametrize("leaves_first", [False, True])
 def test_the_successor_of_one_who_read_nothing_takes_the_same_order(
-    rita: User, stan: User, cora: User, noon: datetime, leaves_first: bool
+    rita: User, remo: User, stan: User, cora: User, noon: datetime, leaves_first: bool
 ) -> None:
-    first = enrol(make_study(n_orders=3, n_practice=1), rita)
+    first = enrol(make_study(n_orders=6, n_practice=1), rita)
+    for other in (remo, make_person("Ruth")):
+        enrol(first.study, other)
     read(places_of(first, Block.PRACTICE)[0], {"option": "A"})
     if leaves_first:
         withdraw(first, actor=rita, at=noon)
     issued = replace(first, cora, noon)
     accept_as(stan, issued.invitation, at=noon)
-    [order] = PresentationOrder.objects.filter(enrolment__isnull=False)
     second = Enrolment.objects.get(reader=stan)
-    assert (order.number, order.enrolment) == (1, second)
+    assert order_of(second) == 1
+    assert not PresentationOrder.objects.filter(number__gt=3, enrolment__isnull=False).exists()
     assert (first.readings.count(), Enrolment.objects.get(pk=first.pk).has_declined) == (1, False)
     read(places_of(second, Block.PRACTICE)[0], {"option": "B"})
 

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.enums import LinkState, Role
-from annotation.models import AuditEvent, Membership, User
+from annotation.models import AuditEvent, Membership, SampledQuestion, User
 from annotation.people.invitations import Grant, invite
 from annotation.people.links import PeopleRefused
 from annotation.people.roles import grant
@@ -126,3 +126,17 @@ def test_keys_at_hand_in_another_study_of_the_same_questions_begin_no_session(ri
     with refuses(ReadingRefused, "keys_at_hand"):
         take_write_lease(enrolment, actor=rita, at=noon)
     assert readers_with_keys_at_hand(enrolment.study) == [rita]
+
+
+def test_keys_at_hand_in_a_round_of_the_same_questions_begin_no_session(rita: User, noon: datetime) -> None:
+    enrolment, other = enrol(make_study(), rita), make_round(n_questions=1, name="Other")
+    role = Membership.objects.create(user=rita, role=Role.COORDINATOR, round=other, granted_at=noon)
+    take_write_lease(enrolment, actor=rita, at=noon)  # of other questions
+    ReadingSession.objects.update(ended_at=noon, end="left")
+    revision = enrolment.study.cases.all()[0].revision
+    SampledQuestion.objects.create(plan=other.plan, position=2, revision=revision, stratum="all")
+    with refuses(ReadingRefused, "keys_at_hand"):
+        take_write_lease(enrolment, actor=rita, at=noon)
+    assert readers_with_keys_at_hand(enrolment.study) == [rita]
+    Membership.objects.filter(pk=role.pk).update(role=Role.REVIEWER)
+    take_write_lease(enrolment, actor=rita, at=noon)

@@ -14,15 +14,15 @@ from annotation.models import AuditEvent, User
 from annotation.people.mailing import send_invitation
 from readerstudy.enrolment.inviting import check_address, invite_reader
 from readerstudy.enrolment.joining import enrol_reader
-from readerstudy.enrolment.participation import agree, consent_sha256, corners_now, declare, instruct, withdraw
+from readerstudy.enrolment.participation import agree, consent_sha256, declare, instruct, withdraw
 from readerstudy.exports.exporting import READER_COLUMNS, reader_rows
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.predictions.entries import banks_judged
 from readerstudy.study.permissions import StudyRefused
 from tests.emails import delivered
 from tests.readerstudy.design.drafts import study_coordinator
-from tests.readerstudy.enrolment.test_entry_views import FACTS, WINDOW
-from tests.readerstudy.studies import enrol, make_study
+from tests.readerstudy.enrolment.test_entry_views import FACTS
+from tests.readerstudy.studies import enrol, make_study, seen_by
 from tests.refusals import refuses
 
 TEXTS = ["", " \n\t "]
@@ -56,8 +56,7 @@ def test_a_reader_comes_to_the_cases_without_having_agreed_or_read_anything(
     client.post("/read/trial/facts/", FACTS)
     client.post("/read/trial/instructions/")
     assert client.get("/read/trial/")["Location"] == "/read/trial/display/", "a step without a text is no step"
-    dark, light = corners_now(new)
-    client.post("/read/trial/display/", {"dark": dark, "light": light, **WINDOW})
+    client.post("/read/trial/display/", seen_by(new))
     entry = client.get("/read/trial/").content.decode()
     assert "How this study is read" in entry  # the rules and the keys are there all the same
     assert "Your consent" not in entry

@@ -108,9 +108,13 @@ def test_events_sessions_orders_and_voidings(study: ReaderStudy, noon: datetime)
 
 def test_rows_tell_days_and_no_moment_browser_or_name_of_a_reading(study: ReaderStudy, noon: datetime) -> None:
     session, reading = ReadingSession.objects.get(), Reading.objects.exclude(opened_at=None)[0]
-    session.device = {"browser": "Mozilla/5.0 (X11)", "window": [1366, 768], "ratio": 1.5}
+    conditions = [{"display": "medical", "luminance": 350}, {"display": "laptop", "luminance": 80}]
+    session.device = {"browser": "Mozilla/5.0 (X11)", "window": [1366, 768], "ratio": 1.5, "conditions": conditions}
     session.save()
     tables = {table: lines(study, table, noon) for table in StudyTable}
+    [sitting] = tables[StudyTable.SESSIONS]
+    assert json.loads(str(sitting["conditions"])) == conditions
+    assert json.loads(str(sitting["device"])) == {"window": [1366, 768], "ratio": 1.5}
     assert "Mozilla" not in str(tables)
     assert not re.search(r"\d\d:\d\d:\d\d", str(tables))
     assert not any(name in str(tables) for name in Reading.objects.values_list("public_id", flat=True))

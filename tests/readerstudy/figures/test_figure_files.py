@@ -7,8 +7,8 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
+from annotation.tables.kernels.forms import FigureForm, Width
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results import looking
 from readerstudy.results.kernels import rendering
@@ -111,8 +111,8 @@ def test_a_kept_file_is_shown_to_nobody_else(client: Client, stan: User, ada: Us
 
 def test_a_change_of_any_module_that_figures_read_results_with_draws_anew() -> None:
     drawing = {name_of(path) for path in looking.modules_that_draw()}
-    kernels = python_files("annotation/figures/kernels", "readerstudy/results/kernels")
+    kernels = python_files("annotation/tables/kernels", "readerstudy/results/kernels")
     read = {name_of(path) for kernel in kernels for module in imports_of(kernel) if (path := file_of(module))}
-    shown = {name for name in read if name.split("/")[1] in ("figures", "results")}
+    shown = {name for name in read if name.split("/")[1] in ("tables", "results")}
     assert "readerstudy/results/kernels/inferences.py" in shown
     assert shown - drawing == set()

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annotation.figures.kernels.forms import FigureForm, Width, printed_percent
-from annotation.figures.kernels.style import in_style, rendered
+from annotation.tables.kernels.forms import FigureForm, Width, printed_percent
+from annotation.tables.kernels.style import in_style, rendered
 from readerstudy.results.kernels.accuracy_figures import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.results.kernels.agreement_figures import agreement_figure
 from readerstudy.results.kernels.agreement_tables import COLOURS, N_STEPS, luminance, step_of, words_on

@@ -18,9 +18,9 @@ from readerstudy.enums import StudyState
 from readerstudy.exports.fact_finding import facts_of, flow_of
 from readerstudy.exports.methods import methods_text
 from readerstudy.models import ReaderStudy, Response, Voiding
+from readerstudy.predictions.looks import unblind
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, import_responses
 from readerstudy.results.looking import stored_result
-from readerstudy.unblinding.looks import unblind
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.report.made import QUICK

@@ -19,7 +19,7 @@ from annotation.enums import FindingPlace, ImageState, Role
 from annotation.models import AnswerKey, BankImport, Finding, Image, QuestionBank, Revision, User
 from annotation.models.fields import public_id
 from annotation.models.people import TokenScope
-from annotation.quality.kernels.rules import PUBLIC_TWIN
+from annotation.questionbank.kernels.rules import PUBLIC_TWIN
 from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.leaderboard.benchmarks import BenchmarkWanted, _protocol, create_benchmark

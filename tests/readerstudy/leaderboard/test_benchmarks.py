@@ -10,7 +10,6 @@ from annotation.enums import ImageState, QuestionState
 from annotation.models import AuditEvent, BankImport, Image, Job, Question, QuestionBank, User
 from annotation.questionbank.bank_life import change_terms, check_unused
 from annotation.questionbank.kernels.entries import BankRefused
-from readerstudy.comparison.comparison_job import ask_for_comparison
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.enums import BenchmarkState
@@ -33,6 +32,7 @@ from readerstudy.leaderboard.public_twins import LEFT_OUT, decide, needs_compari
 from readerstudy.models import Benchmark, BenchmarkVersion, PredictionRun, SubmissionCall
 from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target, open_submissions
+from readerstudy.results.comparison_job import ask_for_comparison
 from tests.readerstudy.design.made import plan_for
 from tests.readerstudy.leaderboard.made import (
     DATES,

@@ -43,7 +43,7 @@ def _leaves(_in_one_piece: None, live_server: LiveServer, transactional_db: None
 @pytest.fixture
 def team(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Team:
     """A job is done before the request that asked for it ends."""
-    monkeypatch.setattr(queueing, "nudge", lambda job: run(job, clock=timezone.now))
+    monkeypatch.setattr(queueing, "nudge", lambda job: run(job.public_id, clock=timezone.now))
     made = make_team(make_benchmark(n=N))
     made.benchmark.editions.update(due_on="2999-01-01")
     return made

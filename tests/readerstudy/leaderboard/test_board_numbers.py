@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
 from annotation.statistics.kernels.ranking import rank_bands, ranked_pairs
-from readerstudy.comparison.kernels.bank_comparison import BankArrays, Entrant
 from readerstudy.leaderboard.benchmarks import SCORING
 from readerstudy.leaderboard.kernels.board import (
     RULE,
@@ -25,6 +24,7 @@ from readerstudy.leaderboard.kernels.board import (
     score_board,
 )
 from readerstudy.leaderboard.kernels.release_rule import ToldCell
+from readerstudy.results.kernels.bank_comparison import BankArrays, Entrant
 
 TASKS = ("presence", "negation", "differential", "location", "geometric")
 

@@ -9,8 +9,6 @@ from pytest_django.fixtures import Settings
 
 from annotation.call_enums import CallOutcome, SentImages
 from annotation.models import CallBatch, Job, ModelCall, Revision
-from readerstudy.comparison.comparison_job import banks_compared
-from readerstudy.comparison.variants import family_of
 from readerstudy.enums import BenchmarkState, SubmissionState, SubmissionWay
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.running import checked_run, hand_in, teams_to_hand_in, without_images_of
@@ -21,7 +19,9 @@ from readerstudy.model_runs.planning import shows_results
 from readerstudy.model_runs.publishing import KIND, ask_to_publish, publish, publish_later
 from readerstudy.models import Benchmark, ModelRun, Prediction, PredictionRun, Team
 from readerstudy.predictions.listing import Target
-from readerstudy.unblinding.looks import right_without_images
+from readerstudy.predictions.looks import right_without_images
+from readerstudy.results.comparison_job import banks_compared
+from readerstudy.results.variants import family_of
 from tests.annotation.review.cases import images_are_there
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.leaderboard.made import AT, answer_file, make_benchmark, make_team

@@ -18,8 +18,8 @@ from annotation.jobs import queueing
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.attempts import answers_of
 from annotation.model_calls.request_bodies import request_of
+from annotation.model_calls.versions import OUR_READING, SHIPPED
 from annotation.models import Bullet, CallAttempt, CallBatch, GenerationRun
-from annotation.prompts.versions import OUR_READING, SHIPPED
 from readerstudy.model_runs.following import ask_first_questions, start_run
 from readerstudy.model_runs.publishing import publish
 from readerstudy.models import ModelRun, Prediction

@@ -22,6 +22,7 @@ from annotation.model_calls.call_batches import pause
 from annotation.models import CallBatch, Job, ModelCall, QuestionBank, WorkerBeat
 from readerstudy.management.commands import run_model
 from readerstudy.models import PredictionRun
+from rexvqa_site.celery_settings import QUEUES
 from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, SHORT, asked_server
 from tests.annotation.review.cases import NOON, images_are_there
@@ -204,7 +205,7 @@ def test_a_start_in_one_go_waits_for_the_first_questions(monkeypatch: pytest.Mon
     """Where there is a price, the cost is known before anything else is asked."""
     set_price(valid_from="2026-01-01")
     refused(*plan("--start"), match="No worker is there to ask the first questions")
-    WorkerBeat.objects.create(name="worker", beat_at=timezone.now())
+    WorkerBeat.objects.create(name="worker", queues=" ".join(QUEUES), beat_at=timezone.now())
     monkeypatch.setattr(run_model.Command, "wait", lambda _self, _seconds: ask())
     found = told(*plan("--start", "--max-cost", "5"))
     assert (found["state"], found["outcomes"]["not_asked"]) == ("running", 4)
@@ -214,7 +215,7 @@ def test_a_start_in_one_go_waits_for_the_first_questions(monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("bank")
 def test_a_start_in_one_go_tells_why_the_first_questions_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     set_price(valid_from="2026-01-01")
-    WorkerBeat.objects.create(name="worker", beat_at=timezone.now())
+    WorkerBeat.objects.create(name="worker", queues=" ".join(QUEUES), beat_at=timezone.now())
 
     def pause_all(_self: object, _seconds: float) -> None:
         pause(CallBatch.objects.get(), actor=None, at=NOON, because="The key is refused.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -9,16 +11,20 @@ from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
-from annotation.call_enums import BatchState, CallOutcome, SentImages
+from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, SentImages
 from annotation.endpoints.kernels.completions import ChatSettings
+from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.jobs import queueing
 from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, EndpointProbe, Job, ModelCall, QuestionBank, SeenKey, User
+from readerstudy.forms.models import NEEDED
 from readerstudy.model_runs.following import RunProgress
 from readerstudy.model_runs.next_steps import next_of_run
 from readerstudy.model_runs.publishing import publish, publish_later
 from readerstudy.models import ModelRun, PredictionRun, StudyRole
 from readerstudy.predictions.listing import Target
+from tests.annotation.endpoints.simulated_models import MODELS
+from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
 from tests.pages import markup
 from tests.readerstudy.design.made import make_questions
@@ -102,7 +108,32 @@ def test_what_a_run_needs_stands_before_the_form(coordinator: Client, settings: 
     assert f"✓ Permission to send {bank.name} → {ENDPOINT}" in page
     assert "✓ Price priced-model" in page
     assert f"(images: {SentImages.FIRST.label})" in page
-    assert '<option value="priced-model"></option>' in coordinator.get(reverse("model-run-new")).content.decode()
+
+
+def test_the_models_of_the_endpoint_are_a_list_beside_the_field(
+    coordinator: Client, bank: QuestionBank, settings: Settings
+) -> None:
+    form(bank)
+    page = markup(coordinator.get(reverse("model-run-new")))
+    assert f'hx-get="{reverse("model-run-new")}" hx-include="#id_endpoint"' in page
+    needed, more = page.split("<summary>More settings</summary>")
+    assert len(re.findall(r'name="[a-z_]+"', needed.split("<fieldset")[1])) == len(NEEDED)
+    assert "<details open" not in more
+    part = {"HX-Request": "true"}
+    refused = markup(coordinator.get(reverse("model-run-new"), {"endpoint": ENDPOINT}, headers=part))
+    assert "gives no list of its models (connection failed). Write the name above." in " ".join(refused.split())
+    with StandIn(seed=1) as server:
+        settings.MODEL_ENDPOINTS = (Endpoint(ENDPOINT, server.url, place=EndpointPlace.MACHINE),)
+        listed = markup(coordinator.get(reverse("model-run-new"), {"endpoint": ENDPOINT}, headers=part))
+    assert [f"<option>{name}</option>" in listed for name in MODELS] == [True] * len(MODELS)
+    assert "<html" not in listed
+
+
+def test_a_wrong_setting_of_the_folded_ones_is_in_sight(coordinator: Client, bank: QuestionBank) -> None:
+    sent = form(bank)
+    for wrong, is_open in (({"n_repeats": 0}, True), ({"name": ""}, False)):
+        page = markup(coordinator.post(reverse("model-run-new"), sent | wrong))
+        assert ("<details open>" in page) is is_open
 
 
 def test_a_run_is_planned_by_the_form(coordinator: Client, bank: QuestionBank) -> None:

@@ -17,7 +17,7 @@ from readerstudy.analysis.storing import see_analysis
 from readerstudy.enrolment.inviting import invite_reader, remind_invited
 from readerstudy.exports.exporting import StudyTable, export_table
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.unblinding.looks import view_interim_results
+from readerstudy.predictions.looks import view_interim_results
 from tests.readerstudy.studies import make_study
 
 REASON = "The sponsor asked for a safety look."

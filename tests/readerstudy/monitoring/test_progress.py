@@ -70,9 +70,13 @@ def test_the_longest_run_at_one_place(places: list[int], longest: int) -> None:
     assert longest_run(places) == longest
 
 
-def test_a_reader_who_went_on_without_a_patch_is_flagged(study: ReaderStudy, rita: User, noon: datetime) -> None:
+@pytest.mark.parametrize("display", [{"passed": False}, {"dark_step": True, "light_step": False, "n_failed": 3}])
+def test_a_reader_who_went_on_without_passing_the_display_check_is_flagged(
+    study: ReaderStudy, rita: User, noon: datetime, display: dict[str, object]
+) -> None:
+    """By the check of today, or by the one of two grey steps."""
     enrolment = enrol(study, rita)
-    enrolment.display, enrolment.display_checked_at = {"dark_step": True, "light_step": False, "n_failed": 3}, noon
+    enrolment.display, enrolment.display_checked_at = display, noon
     enrolment.save()
     found = only(study, noon)
     assert found.is_unseen

@@ -14,8 +14,8 @@ from readerstudy.design.kernels.documents import Rules
 from readerstudy.enrolment.participation import may_see_results, see_own_results
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, Response
+from readerstudy.predictions.looks import accuracy_of, looks_before_closing, tallies, view_interim_results
 from readerstudy.study.permissions import StudyRefused
-from readerstudy.unblinding.looks import accuracy_of, looks_before_closing, tallies, view_interim_results
 from tests.readerstudy.exports.read_study import read, read_study, void
 from tests.readerstudy.studies import enrol, make_study, places_of
 

@@ -201,4 +201,4 @@ def test_reminding_on_request_leaves_out_who_has_finished(
 
 
 def test_the_worker_sweeps_reminders() -> None:
-    assert sweep_reminders in [one for app in contributing_apps() for one in app.background_work().sweeps]
+    assert sweep_reminders in [one for app in contributing_apps() for one in app.waiting_work().sweeps]

@@ -11,7 +11,6 @@ from django.test import Client
 from django.urls import reverse
 from msgspec import structs
 
-from annotation.discussion.history import life_of
 from annotation.enums import QuestionState, RoundSteps
 from annotation.models import (
     Assignment,
@@ -26,10 +25,11 @@ from annotation.models import (
     User,
 )
 from annotation.outcomes.model_explanations import rates_by_model
-from annotation.quality.gates import set_gate
+from annotation.questionbank.gates import set_gate
 from annotation.review.assigning import shown_keys, who_knows_keys
 from annotation.review.calibrating import possible_calibrations
 from annotation.review.ending import close_round
+from annotation.review.history import life_of
 from annotation.review.onlookers import rounds_in_sight
 from annotation.review.round_design import RoundDesign
 from annotation.review.rounds import create_round, open_round

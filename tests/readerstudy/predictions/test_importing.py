@@ -94,6 +94,24 @@ def test_questions_go_by_their_key_or_their_number(bank: Target) -> None:
     assert (again.stored, again.matching.duplicate) == (1, ["1"])
 
 
+def test_an_id_goes_by_its_text_with_the_mark_of_a_csv_and_without(bank: Target) -> None:
+    assert bank.bank is not None
+    give_keys(bank.bank, **{"0012": 1, "1e5": 2})
+    result = import_file(
+        entry_named(), bank, lines({"id": "'0012", "pred_answer": "B"}, {"id": "1e5", "pred_answer": "B"})
+    )
+    assert (result.matching.unknown, len(result.matching.answers)) == ([], 2)
+
+
+def test_a_csv_of_ours_names_two_ids_apart_that_differ_by_an_apostrophe(bank: Target) -> None:
+    assert bank.bank is not None
+    give_keys(bank.bank, **{"0012": 1, "'0012": 2})
+    result = import_file(entry_named(), bank, b"id,pred_answer\n'0012,B\n''0012,C\n", name="file.csv")
+    assert options_of(result) == {"0012": "B", "'0012": "C"}
+    rows = result.matching.answers
+    assert [(one.question.number, one.option) for one in rows] == [(1, "B"), (2, "C")]
+
+
 @pytest.mark.parametrize(("duplicates", "option"), [("first", "B"), ("last", "A")])
 def test_of_different_answers_one_counts_when_the_importer_says_which(
     bank: Target, duplicates: str, option: str

@@ -403,7 +403,7 @@ def test_a_spreadsheet_is_not_unpacked_for_its_model(tmp_path: Path, monkeypatch
     def unpack(*_args: object) -> NoReturn:
         raise AssertionError("unpacked while somebody waits for the page")
 
-    monkeypatch.setattr(streamed_predictions, "lines_of_table", unpack)
+    monkeypatch.setattr(streamed_predictions, "lines_of_questions", unpack)
     assert named_by(tmp_path, streamed_predictions.ZIP + b"anything", "predictions_MedGemma.xlsx") == "MedGemma"
 
 

@@ -136,7 +136,7 @@ def test_a_later_deadline_of_the_reader_counts(timed: Desk) -> None:
 
 
 def test_workers_run_the_sweep() -> None:
-    assert sweep_readings in [one for app in contributing_apps() for one in app.background_work().sweeps]
+    assert sweep_readings in [one for app in contributing_apps() for one in app.waiting_work().sweeps]
 
 
 def test_a_time_of_day_that_jumps_makes_no_answer_late(timed: Desk) -> None:

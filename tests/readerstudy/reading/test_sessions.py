@@ -24,15 +24,21 @@ pytestmark = pytest.mark.django_db
 def test_the_first_page_gets_the_pen_and_the_cases(page: ReadingPage) -> None:
     found = page.begin(device='{"window": [1366, 768]}')
     session = ReadingSession.objects.get()
-    assert (found["writer"], found["session"], session.device) == (True, session.public_id, {"window": [1366, 768]})
+    assert (found["writer"], found["session"], session.device) == (
+        True,
+        session.public_id,
+        {"window": [1366, 768], "conditions": []},
+    )
     assert len(found["state"]["cases"]) == 3
     assert found["state"]["session"] == session.public_id
 
 
-@pytest.mark.parametrize("device", ["", "no json", "[1]", '{"a": "\\u0000"}', '{"a": "\\ud800"}', "{" * 3_000])
+@pytest.mark.parametrize(
+    "device", ["", "no json", "[1]", '{"conditions": 1}', '{"a": "\\u0000"}', '{"a": "\\ud800"}', "{" * 3_000]
+)
 def test_what_a_device_says_of_itself_stops_nobody(page: ReadingPage, device: str) -> None:
     assert page.begin(device=device)["writer"]
-    assert ReadingSession.objects.get().device == {}
+    assert ReadingSession.objects.get().device == {"conditions": []}
 
 
 def test_the_second_page_looks_on_and_can_take_over(page: ReadingPage, rita: User) -> None:

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from matplotlib.text import Text
 
-from annotation.figures.kernels.forms import Width
 from annotation.models import User
+from annotation.tables.kernels.forms import Width
 from annotation.tables.kernels.table import flat_cells, flat_columns
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState

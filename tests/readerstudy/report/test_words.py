@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.style import rendered
+from annotation.case.kernels.display import RULE
 from annotation.models import User
+from annotation.tables.kernels.forms import FigureForm, Width
+from annotation.tables.kernels.style import rendered
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.exports.checklists import ITEMS, NOT_KNOWN, checklist_rows, facts_for_items
 from readerstudy.exports.fact_finding import facts_of, flow_of
 from readerstudy.exports.methods import StudyFacts, methods_text
-from readerstudy.models import ModelEntry
+from readerstudy.models import Enrolment, ModelEntry
 from readerstudy.results.kernels.flow_figures import flow_figure
 from readerstudy.results.looking import stored_result
 from tests.readerstudy.analysis.made import changed
@@ -104,7 +106,7 @@ def test_methods_say_that_data_are_simulated(said: Said) -> None:
 def test_methods_of_readings_made_elsewhere_invent_nothing(said: Said) -> None:
     result, facts = said
     flow = replace(facts.flow, n_enrolled=0, n_imported=2)
-    readers = replace(facts.readers, n_reported=0, training={}, displays={}, exposure={})
+    readers = replace(facts.readers, n_reported=0, training={}, exposure={})
     text = flat(methods_text(result, replace(facts, flow=flow, readers=readers)))
     assert "The readings were made elsewhere; how is not known to the program." in text
     assert "Training and experience of the analysed readers are not known to the program." in text
@@ -254,7 +256,7 @@ def test_a_draw_is_told_as_one(said: Said) -> None:
     assert "8 cases were drawn at random (seed 1) out of a pool of 30,000" in flat(methods_text(result, drawn))
     boxes = dict(flow_of(result, drawn).columns)["Cases"]
     assert boxes[0].text == "Question bank: 41,007"
-    assert boxes[1].text == "Pool of the draw: 30,000 (accepted by every review or an adjudicator)"
+    assert boxes[1].text == "Pool of the draw: 30,000 (accepted in review)"
 
 
 @pytest.mark.parametrize("width", list(Width))
@@ -267,10 +269,23 @@ def test_the_flow_is_drawn_with_the_same_bytes_and_hostile_words(said: Said, wid
     assert first == rendered(lambda: flow_figure(flow, result, width), FigureForm.SVG)
 
 
-def test_methods_give_the_reading_conditions_where_readers_did(said: Said) -> None:
-    result, facts = said
-    assert "Reading conditions" not in flat(methods_text(result, facts))
-    readers = replace(facts.readers, conditions={"room light, lux": [20, 30, 40]})
-    text = flat(methods_text(result, replace(facts, readers=readers)))
-    given = "room light, lux median 30 (range 20 to 40, n = 3)"
-    assert f"Reading conditions, as readers gave them: {given}. Images were shown with 8 bits." in text
+def test_methods_and_checklists_give_the_reading_conditions_and_the_display_check(
+    rita: User, remo: User, noon: datetime
+) -> None:
+    analysis = reported_analysis(rita, remo)
+    result = stored_result(analysis)
+    text = flat(methods_text(result, facts_of(analysis, result)))
+    assert "Images were shown with 8 bits of grey." in text
+    assert "letters of falling contrast" not in text
+    told = {"rule": RULE, "passed": False, "display": "laptop", "luminance": 350, "qa_days": 7, "read_dark": 5}
+    Enrolment.objects.update(display=told, display_checked_at=noon)
+    facts = facts_of(analysis, result)
+    text = flat(methods_text(result, facts))
+    assert f"(rule {RULE}): 0 of 1 passed." in text
+    given = (
+        "Reading conditions, as people gave them and browsers told: display laptop 1; maximum luminance, cd/m² median "
+        "350 (range 350 to 350, n = 1); days since the last quality control of the display median 7"
+    )
+    assert given in text
+    rows = {(row[0], row[1]): str(row[4]) for row in checklist_rows(result, facts)}
+    assert all(given in rows[item] for item in (("GRRAS 2011", "8"), ("DECIDE-AI 2022", "5")))

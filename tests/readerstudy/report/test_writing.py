@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from django.db import transaction
 from pytest_django import DjangoDbBlocker
+from pytest_django.fixtures import Settings as SiteSettings
 
 from annotation.exports.kernels import recompute
 from annotation.exports.report_files import SCRIPT, zip_folder
@@ -20,9 +21,11 @@ from annotation.models import User
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.exports import report_writing
-from readerstudy.exports.report_writing import write_report
+from readerstudy.exports.report_job import path_of
+from readerstudy.exports.report_writing import make_report, write_report
 from readerstudy.models import Analysis, Enrolment, Reading, Remark
 from readerstudy.study.permissions import StudyRefused
+from tests.annotation.exports.stopped import Stopped, counted, stopped_before
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
 from tests.readerstudy.analysis.made import analyse_by
@@ -190,6 +193,23 @@ def test_the_same_study_gives_the_same_bytes(analysis: Analysis, tmp_path: Path)
     entries = zipfile.ZipFile(io.BytesIO(packed[0])).infolist()
     assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
     assert all(entry.filename.startswith("trial-report/") for entry in entries)
+
+
+def test_a_report_whose_worker_was_stopped_goes_on(
+    analysis: Analysis, monkeypatch: pytest.MonkeyPatch, settings: SiteSettings
+) -> None:
+    undisturbed = make_report(analysis, actor=None, at=NOON)
+    whole = path_of(undisturbed).read_bytes()
+    path_of(undisturbed).unlink()
+    made = counted(monkeypatch, report_writing)
+    with pytest.raises(Stopped):
+        make_report(analysis, actor=None, at=NOON, tell=stopped_before("flow.pdf"))
+    assert {"tables/tables.docx", "flow.svg"} <= made.keys()
+    assert make_report(analysis, actor=None, at=NOON) == undisturbed
+    assert "flow.pdf" in made
+    assert set(made.values()) == {1}
+    assert path_of(undisturbed).read_bytes() == whole
+    assert not list(Path(settings.TEMP_ROOT).glob("report-*"))
 
 
 def test_an_analysis_whose_inputs_changed_has_no_report(analysis: Analysis, tmp_path: Path) -> None:

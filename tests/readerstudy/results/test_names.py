@@ -16,8 +16,8 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.figures.kernels.forms import LONGEST_NAME, FigureForm, Width, short, told_apart
 from annotation.models import User
+from annotation.tables.kernels.forms import LONGEST_NAME, FigureForm, Width, short, told_apart
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.storing import as_text, see_analysis
 from readerstudy.design.kernels.documents import Rules

@@ -373,7 +373,7 @@ def test_repeated_runs_of_a_model_stand_beside_the_accuracies(coordinator: Clien
     repeats = Repeats(((2, 2), (2, 3)), np.full((2, 4), State.ANSWERED, dtype=np.int8), option)
     result = small_result(repeats=repeats)
     page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
-    table = page[page.index("Repeated runs of one model") :]
+    table = page[page.index('id="runs-title"') :]
     places = [table.index(word) for word in ("Good", ">1", "100.00", "75.00", "25.00")]
     assert places == sorted(places)
     assert "Poor" not in table[: table.index("</table>")]
@@ -426,7 +426,7 @@ def test_a_mean_of_runs_that_stands_for_a_model_is_named_wherever_it_is_compared
     page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
     planned = page[page.index("Accuracy of the model minus the mean of the readers") :].partition("</table>")[0]
     own = page[page.index("Accuracy of the model minus that of one reader") :].partition("</table>")[0]
-    runs = page[page.index("Repeated runs of one model") :].partition("</table>")[0]
+    runs = page[page.index('id="runs-title"') :].partition("</table>")[0]
     assert "mean of 3 runs" in planned
     assert "mean of 3 runs; t over questions" in own
     assert "against the readers the mean of 3 runs" in runs

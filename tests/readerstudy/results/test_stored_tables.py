@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from annotation.figures.kernels.forms import Width
+from annotation.tables.kernels.forms import Width
 from annotation.tables.kernels.table import Counted
 from readerstudy.analysis.kernels.arrays import Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS

@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 
 import pytest
+from django.core.cache import cache
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from msgspec.structs import replace
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
 from annotation.questionbank.editing import current_revision, revise, wording_of
-from readerstudy.enums import StudyState
+from readerstudy.enums import Block, StudyState
 from readerstudy.models import ReaderStudy, Reading
 from readerstudy.reading.response_import import import_responses
+from readerstudy.study import overview
+from readerstudy.study.overview import lines_of
 from tests.conftest import NOON
 from tests.pages import markup
 from tests.readerstudy.design.drafts import make_draft, study_coordinator
@@ -99,9 +104,35 @@ def test_queries_do_not_grow_with_the_studies(
 ) -> None:
     for number in range(n):
         enrol(make_study(f"Trial{number}"), rita)
-    # session, person, roles; count, page, cases, practice, readers, answers, places; banks
-    with django_assert_num_queries(11):
+    # session, person, roles; count, page, cases, places, readers; readings, of practice, open ones; banks
+    with django_assert_num_queries(12):
         coordinator.get("/studies/")
+
+
+def test_what_a_large_frozen_study_holds_is_counted_once_and_answers_along_an_index(
+    rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "MOST_CASES", 4)
+    study, draft = make_study(n_cases=3, n_practice=2), make_study("Draft", n_cases=5, frozen_at=None)
+    enrolment = enrol(study, rita)
+    for block, n in ((Block.PRACTICE, 2), (Block.MAIN, 2)):
+        for place in places_of(enrolment, block)[:n]:
+            is_open = block == Block.MAIN and place.position == 2
+            Reading.objects.create(
+                enrolment=enrolment,
+                case=place.case,
+                arm=place.order.arm,
+                presented=place,
+                closed_at=None if is_open else NOON,
+            )
+    for asked in (f"({study.pk}, {draft.pk})", f"({draft.pk})"):
+        with CaptureQueriesContext(connection) as queries:
+            first, other = lines_of([study, draft])
+        assert (first.n_cases, first.n_practice, first.n_done, first.n_total, other.n_cases) == (3, 2, 1, 3, 5)
+        assert f'FROM "readerstudy_studycase" WHERE "readerstudy_studycase"."study_id" IN {asked}' in queries[0]["sql"]
+        [readings] = [one["sql"] for one in queries if 'FROM "readerstudy_reading" WHERE' in one["sql"]]
+        assert "COUNT(*)" in readings, "of a column that the index lacks, each row would be read"
+    cache.clear()
 
 
 def test_the_page_of_a_draft_says_what_comes_next(coordinator: Client, cora: User) -> None:
@@ -202,7 +233,7 @@ def test_the_page_costs_as_much_for_many_cases(
     study = make_study("Trial", n_cases=n)
     enrol(study, rita)
     # session, person, roles; the study, who reads (twice); cases, practice, readers, answers, places; sets, arms, names
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(17):  # one of them how many cases have a prior exam
         coordinator.get("/studies/trial/")
 
 

@@ -13,7 +13,7 @@ from annotation.questionbank.filters import BankSearch
 from readerstudy.enums import BenchmarkState, StudyState
 from readerstudy.models import Enrolment, ModelEntry, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.listing import Target
-from readerstudy.unblinding.looks import may_see_results, with_seen_results
+from readerstudy.predictions.looks import may_see_results, with_seen_results
 from tests.annotation.review.cases import NOON, make_round
 from tests.readerstudy.leaderboard.made import make_benchmark
 from tests.readerstudy.predictions.made import answers, import_file, keyed_bank

@@ -11,7 +11,7 @@ from annotation.models import Question, User
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ModelEntry, ReaderStudy
 from readerstudy.predictions.listing import Target
-from readerstudy.unblinding.looks import events_of_studies
+from readerstudy.predictions.looks import events_of_studies
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.predictions.made import answers, import_file
 from tests.readerstudy.studies import enrol, make_study

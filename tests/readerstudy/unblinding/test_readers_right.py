@@ -9,7 +9,7 @@ from annotation.review.kernels.sampling import RatedBy
 from annotation.validators.validator_exams import compare_sources
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.unblinding.looks import readers_right_on
+from readerstudy.predictions.looks import readers_right_on
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import read_study, void
 

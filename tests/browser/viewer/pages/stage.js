@@ -40,7 +40,7 @@ window.levels = (place) => {
 /** The addresses of the images that are in memory or on their way. */
 window.kept = () => window.viewer.kept();
 
-window.viewer_size = () => document.querySelector(".viewer-stage").getBoundingClientRect();
+window.viewer_size = () => document.querySelector(".viewer-view").getBoundingClientRect();
 
 /** How long a turn takes: from show() to both pictures at full depth on screen. */
 window.turn = async (views) => {
