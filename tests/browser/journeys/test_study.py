@@ -52,8 +52,9 @@ def test_two_readers_from_the_design_to_the_export(
     for page, link in ((first, links[0]), (second, links[1])):
         page.add_init_script(path=WATCH)
         come_in(page, link)
-    watched["R1"] = read_with_the_network_gone_for_five(first, remo)
-    watched["R2"] = read_on_two_devices(second, browse, stan)
+    names = [Enrolment.objects.get(reader=person).pseudonym for person in (remo, stan)]  # drawn
+    watched[names[0]] = read_with_the_network_gone_for_five(first, remo)
+    watched[names[1]] = read_on_two_devices(second, browse, stan)
 
     expect_progress(cora_page)
     close(cora_page)
@@ -66,7 +67,7 @@ def test_two_readers_from_the_design_to_the_export(
         if "to" in (span := watched[row["reader"]].get(row["position"], {})) and "reloaded" not in row["time_flags"]
     }
     every = {(reader, str(position)) for reader in watched for position in range(1, N_CASES + 1)}
-    assert every - gaps.keys() == {("R2", "10")}
+    assert every - gaps.keys() == {(names[1], "10")}
     assert {where: (gap, frame) for where, (gap, frame) in gaps.items() if gap > max(MOST_APART_MS, frame)} == {}
 
 
