@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import cast
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from msgspec import Struct
@@ -41,18 +43,18 @@ Names = Mapping[int, str]
 
 
 def who_knows_keys(
-    people: Sequence[int], questions: Sequence[int], review_round: ReviewRound | None = None
+    people: Collection[int], questions: Collection[int], review_round: ReviewRound | None = None
 ) -> Iterator[Conflict]:
     """Who of these people wrote, read, imported or reviewed one of the questions; the first reason of each.
 
     What they have in ``review_round`` itself does not count. The reasons are sentences that a coordinator reads.
     """
     names = {person.pk: person.name for person in User.objects.filter(pk__in=people)}
-    wanted, named = set(questions), set[tuple[int, int]]()
+    named = set[tuple[int, int]]()
     known = (*_wrote(names), *_read(names), *_imported(names, questions), *_reviewed(names, review_round))
     for conflict in (*known, *_acquainted(names)):
         pair = (conflict.person_id, conflict.question_id)
-        if conflict.question_id in wanted and pair not in named:
+        if conflict.question_id in questions and pair not in named:
             named.add(pair)
             yield conflict
 
@@ -77,11 +79,12 @@ def _read(names: Names) -> Iterator[Conflict]:
         yield Conflict(person, question, (of_pairs if source == KeySource.PAIRS else of_key) % facts)
 
 
-def _imported(names: Names, questions: Sequence[int]) -> Iterator[Conflict]:
+def _imported(names: Names, questions: Collection[int]) -> Iterator[Conflict]:
     imports = BankImport.objects.filter(actor__in=names).values_list("pk", "actor")
     person_of = {pk: actor for pk, actor in imports if actor is not None}
-    for start in range(0, len(questions) if person_of else 0, AT_ONCE):
-        rows = Revision.objects.filter(question__in=questions[start : start + AT_ONCE], bank_import__in=person_of)
+    ids = list(questions) if person_of else []
+    for start in range(0, len(ids), AT_ONCE):
+        rows = Revision.objects.filter(question__in=ids[start : start + AT_ONCE], bank_import__in=person_of)
         for question, bank_import in rows.order_by().values_list("question", "bank_import"):
             person = person_of[bank_import]
             yield Conflict(person, question, _("%(name)s imported it, with its key.") % {"name": names[person]})
@@ -256,11 +259,15 @@ def drawn_questions(plan_id: int) -> list[SampleQuestion]:
     return sorted((SampleQuestion(*row) for row in rows), key=lambda one: one.number)
 
 
-def numbers_drawn(plan_id: int) -> dict[int, int]:
-    """By the ids of the questions."""
-    columns = {"ids": Listed("revision__question_id"), "numbers": Listed("revision__question__number")}
-    found = SampledQuestion.objects.filter(plan=plan_id).aggregate(**columns)
-    return dict(zip(found["ids"], found["numbers"], strict=True))
+def numbers_drawn(plan_id: int) -> Mapping[int, int]:
+    """By the ids of the questions; read once somebody asks for one, which most rules do of few people."""
+
+    def read() -> dict[int, int]:
+        columns = {"ids": Listed("revision__question_id"), "numbers": Listed("revision__question__number")}
+        found = SampledQuestion.objects.filter(plan=plan_id).aggregate(**columns)
+        return dict(zip(found["ids"], found["numbers"], strict=True))
+
+    return cast("Mapping[int, int]", SimpleLazyObject(read))
 
 
 def _allotted(
@@ -293,10 +300,9 @@ def ineligible(
     Whoever knows a key may still judge its question in a round that asks for no blind answer.
     """
     index_of = {person.pk: index for index, person in enumerate(people)}
-    ids = (list(index_of), list(number_of))
-    knowing = who_knows_keys(*ids, review_round) if steps == RoundSteps.FULL else ()
+    knowing = who_knows_keys(index_of, number_of, review_round) if steps == RoundSteps.FULL else ()
     conflicting: Conflicts = defaultdict(set)
-    for conflict in (*conflicts(*ids), *knowing):
+    for conflict in (*conflicts(index_of, number_of), *knowing):
         conflicting[index_of[conflict.person_id], number_of[conflict.question_id]].add(conflict.reason)
     return conflicting
 

@@ -70,10 +70,11 @@ def _read_its_images(people: Collection[int], questions: Collection[int]) -> Ite
         for exam in exams
         if exam is not None
     ]
-    showing, wanted = questions_showing({exam for _person, exam, _study in seen}), set(questions)
+    showing = questions_showing({exam for _person, exam, _study in seen})
     for person, exam, study in seen:
-        for question in showing.get(exam, set()) & wanted:
-            yield person, question, study
+        for question in showing.get(exam, ()):
+            if question in questions:
+                yield person, question, study
 
 
 def _there(people: Collection[int]) -> QuerySet[Enrolment]:
@@ -86,9 +87,8 @@ def _have_read(people: Collection[int], questions: Collection[int]) -> Iterable[
 
 def _rows(enrolments: QuerySet[Enrolment], question: str, questions: Collection[int]) -> Iterable[Row]:
     """One query. The questions, of which there can be many, are compared here."""
-    wanted = set(questions)
     rows = enrolments.order_by("pk").values_list("reader", question, "study__name")
-    return (row for row in rows.iterator(chunk_size=2000) if row[1] in wanted)
+    return (row for row in rows.iterator(chunk_size=2000) if row[1] in questions)
 
 
 def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = None) -> list[str]:

@@ -337,12 +337,11 @@ def submitters_do_not_judge(person: User, role: Role, review_round: ReviewRound 
 
 def submitters_review_nothing(people: Collection[int], questions: Collection[int]) -> Iterator[Conflict]:
     """The rule for annotation.contributions: a question of a bank is not given to who submits models for that bank."""
-    wanted = set(questions)
     for pk, submitted in _banks_of_submitters(people).items():
         person = User.objects.get(pk=pk)
         for bank in QuestionBank.objects.filter(pk__in=submitted):
             of_bank = Question.objects.filter(bank=bank).order_by("number").values_list("pk", flat=True)
-            for question in wanted.intersection(of_bank):
+            for question in set(questions).intersection(of_bank):
                 yield Conflict(person.pk, question, _submits(person, bank))
 
 
