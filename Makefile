@@ -23,7 +23,7 @@ READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make setup        install what the program needs into .venv (EXTRAS="parquet text-search embeddings object-storage": the optional parts as well)
+## make setup        install what the program needs into .venv (EXTRAS="parquet text-search embeddings object-storage telemetry": the optional parts as well)
 setup: $(VENV)/.installed $(EXTRAS:%=$(VENV)/.installed-%)
 $(VENV)/.installed: requirements.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with PYTHON=python3.12 make setup")'
@@ -35,7 +35,7 @@ $(VENV)/.installed-%: requirements-%.txt $(VENV)/.installed
 	$(INSTALL) $<
 	@touch $@
 
-setup-dev: $(VENV)/.installed-parquet $(VENV)/.installed-text-search $(VENV)/.installed-embeddings $(VENV)/.installed-object-storage $(VENV)/.installed-dev
+setup-dev: $(VENV)/.installed-parquet $(VENV)/.installed-text-search $(VENV)/.installed-embeddings $(VENV)/.installed-object-storage $(VENV)/.installed-telemetry $(VENV)/.installed-dev
 
 ## make demo         serve the demonstration on http://127.0.0.1:8000 (PORT, REXVQA_HOME)
 demo: setup

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 _read: dict[str, tuple[str, bool]] = {}
 HIDDEN = "••••••••"
-SECRETS = ("SECRET", "PASSWORD", "KEY", "TOKEN")  # ends of names whose values are shown nowhere
+SECRETS = ("SECRET", "PASSWORD", "KEY", "TOKEN", "DSN")  # ends of names whose values are shown nowhere
 
 
 def settings_read() -> list[tuple[str, str, bool]]:
@@ -182,6 +182,14 @@ def env_bucket() -> dict[str, str | None]:
         "secret_key": env_str("REXVQA_MEDIA_SECRET_KEY") or None,
         "verify": os.environ["REXVQA_MEDIA_CA_FILE"].strip() if certificates else None,
     }
+
+
+def env_receiver(name: str, form: str, example: str) -> str:
+    """An address to which something is sent, or none. Raises ImproperlyConfigured, without the address."""
+    value = env_str(name)
+    if value and not re.fullmatch(form, value):
+        raise ImproperlyConfigured(f"{name} is not an address such as {example}")
+    return value
 
 
 def env_networks(name: str, default: str = "") -> tuple[IPv4Network | IPv6Network, ...]:

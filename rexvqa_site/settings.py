@@ -27,6 +27,7 @@ from rexvqa_site.env import (
     env_pacs,
     env_path,
     env_provider,
+    env_receiver,
     env_secret,
     env_senders,
     env_site,
@@ -387,7 +388,10 @@ SPECTACULAR_SETTINGS = {  # of docs/openapi.json, see manage.py write_api_schema
 LOG_LEVEL = env_str("REXVQA_LOG_LEVEL", "WARNING")
 LOG_FORMAT = env_word("REXVQA_LOG_FORMAT", ("plain", "json"))
 HEALTH_TOKEN = env_str("REXVQA_HEALTH_TOKEN")
-LOGGING = {
+# Who is told of errors and of times, without identifiers (annotation/site/telemetry.py); nobody by default.
+SENTRY_DSN = env_receiver("REXVQA_SENTRY_DSN", r"https?://[^/?#@\s]+@[^?#@\s]+/\d+", "https://KEY@sentry.example.org/1")
+OTEL_ENDPOINT = env_receiver("REXVQA_OTEL_ENDPOINT", r"https?://[^?#@\s]+", "http://127.0.0.1:4318")
+LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
@@ -403,8 +407,12 @@ LOGGING = {
         "django": {"handlers": [], "level": LOG_LEVEL},  # none of its own, which would write whole addresses
         "axes": {"level": "ERROR"},
         "kombu.connection": {"level": "ERROR"},
+        "opentelemetry": {"level": "ERROR"},  # each try of a receiver that is away
     },
 }
+if SENTRY_DSN:
+    LOGGING["handlers"]["sentry"] = {"class": "annotation.site.telemetry.SentryHandler", "level": "ERROR"}
+    LOGGING["root"]["handlers"].append("sentry")
 
 # --- What was read, for the page "Settings" --------------------------------------------------------
 SETTINGS_READ = settings_read()

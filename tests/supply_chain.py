@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "licences.md"
-EXTRAS = ("parquet", "text-search", "embeddings", "object-storage")
+EXTRAS = ("parquet", "text-search", "embeddings", "object-storage", "telemetry")
 RUN_TIME = ("requirements.txt", *(f"requirements-{part}.txt" for part in EXTRAS))
 _PINNED = re.compile(r"^([a-z0-9][a-z0-9.-]*)==(\S+)", re.M)
 

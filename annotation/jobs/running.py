@@ -27,6 +27,7 @@ from annotation.enums import JobQueue, JobState
 from annotation.jobs.handlers import JobCancelled, JobPostponed, Result, handler_for
 from annotation.jobs.queueing import sweep
 from annotation.models import Job
+from annotation.refusals import Refused
 from annotation.site.logs import about, request_id
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ def run(public_id: str, *, clock: Clock) -> bool:
     job = _take(public_id, at=clock())
     if job is None:
         return False
+    about.set({**(about.get() or {}), "kind": job.kind})
     with _heartbeat(job, clock):
         try:
             result = handler_for(job.kind).run(StoredProgress(job, clock), job.params)
@@ -98,7 +100,11 @@ def run(public_id: str, *, clock: Clock) -> bool:
 def _run(public_id: str) -> None:
     asked_by = getattr(current_task.request, ASKED_BY, "")  # nothing, of a program before this one
     about.set({"request": asked_by, "job": public_id} if asked_by else {"job": public_id})
-    run(public_id, clock=timezone.now)
+    began = time.time_ns()
+    if run(public_id, clock=timezone.now) and settings.OTEL_ENDPOINT:
+        from annotation.site.telemetry import tell_job
+
+        tell_job(began, state=Job.objects.get(public_id=public_id).state)
 
 
 @shared_task(name="annotation.tasks.run_job")
@@ -185,7 +191,9 @@ def _problem(error: Exception) -> str:
 
 
 def _fail(job: Job, error: Exception, *, at: datetime) -> None:
-    log.warning("job %s of kind %s failed: %s", job.public_id, job.kind, type(error).__name__)
+    level = logging.WARNING if isinstance(error, Refused) else logging.ERROR
+    told = (job.public_id, job.kind, type(error).__name__)
+    log.log(level, "job %s of kind %s failed: %s", *told, extra={"failure": error})  # without its traceback
     _end(job, JobState.FAILED, error=_problem(error), at=at)
 
 

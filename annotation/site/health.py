@@ -58,6 +58,9 @@ def extras_off() -> dict[str, str]:
     for name in ("EMBEDDING_FOLDERS", "CLASSIFIER_FOLDERS"):
         if getattr(settings, name) and not has_sentence_models():
             off[name.lower()] = f"off: onnxruntime or tokenizers is not installed; {INSTALL % 'embeddings'}"
+    for name, library in (("SENTRY_DSN", "sentry_sdk"), ("OTEL_ENDPOINT", "opentelemetry")):
+        if getattr(settings, name) and not _is_here((library,)):
+            off[name.lower()] = f"off: {library} is not installed; {INSTALL % 'telemetry'}"
     return off
 
 

@@ -11,7 +11,8 @@ import re
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-about: ContextVar[dict[str, str] | None] = ContextVar("about", default=None)  # numbers by name, such as "request"
+# Numbers and names of the program, by what they are: "request" and its "route", "job" and its "kind".
+about: ContextVar[dict[str, str] | None] = ContextVar("about", default=None)
 
 # How the addresses of one-time and shared links begin; a test holds them against the routes.
 SECRET_ADDRESSES = (

@@ -7,7 +7,7 @@ import re
 from tests.architecture.source import ROOT, python_files
 
 READ = re.compile(
-    r"""(?:env_(?:str|word|int|numbers|bool|path|secret|site|url|networks|endpoints|certificates|folders|webhooks|media|pacs|senders)\(\s*|os\.environ\.get\(\s*|os\.environ\[\s*)"""
+    r"""(?:env_(?:str|word|int|numbers|bool|path|secret|site|url|networks|endpoints|certificates|folders|webhooks|media|receiver|pacs|senders)\(\s*|os\.environ\.get\(\s*|os\.environ\[\s*)"""
     r"""["']([A-Z][A-Z_0-9]+)["'](?!\]\s*=)"""  # what is set is not read
 )
 

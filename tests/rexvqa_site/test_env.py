@@ -10,14 +10,17 @@ from django.core.exceptions import ImproperlyConfigured
 
 from annotation.enums import Role
 from rexvqa_site.env import (
+    HIDDEN,
     cookie_name,
     env_bool,
     env_int,
     env_provider,
+    env_receiver,
     env_secret,
     env_site,
     env_word,
     secret_from_file,
+    settings_read,
 )
 from rexvqa_site.settings import database_from
 
@@ -196,3 +199,21 @@ def test_a_word_that_is_none_of_those_stops_the_start(monkeypatch: pytest.Monkey
     monkeypatch.setenv("X", "sometimes")
     with pytest.raises(ImproperlyConfigured, match="none of"):
         env_word("X", ("never", "always"))
+
+
+DSN = (r"https?://[^/?#@\s]+@[^?#@\s]+/\d+", "https://KEY@sentry.example.org/1")
+
+
+@pytest.mark.parametrize("said", ["https://the-key@sentry.example.org/17", "http://the-key@10.0.0.7:9000/sentry/1"])
+def test_the_key_in_the_address_of_a_receiver_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("X_DSN", said)
+    assert env_receiver("X_DSN", *DSN) == said
+    assert [value for name, value, _is_set in settings_read() if name == "X_DSN"] == [HIDDEN]
+
+
+@pytest.mark.parametrize("said", ["https://sentry.example.org/1", "the-key@sentry.example.org/1", "https://the-key@x/"])
+def test_an_address_that_is_no_receiver_stops_the_start(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("X_DSN", said)
+    with pytest.raises(ImproperlyConfigured, match="X_DSN is not an address such as") as refused:
+        env_receiver("X_DSN", *DSN)
+    assert "the-key" not in str(refused.value)

@@ -12,6 +12,7 @@ SLOW = {
     *("scipy", "sklearn", "matplotlib", "pandas", "docx", "openpyxl", "pyarrow", "cv2", "onnxruntime", "tokenizers"),
     *("numpy", "pydicom", "PIL", "imagecodecs", "zstandard", "celery", "kombu"),
     *("fido2", "cryptography", "joserfc", "authlib", "jwt", "qrcode", "rich", "drf_spectacular", "jsonschema"),
+    *("sentry_sdk", "opentelemetry"),
 }
 # Each takes as long to make as fifty Structs. See docs/decisions/0009-speed-of-the-server.md for what stays one.
 DATACLASSES = {
@@ -31,6 +32,7 @@ from annotation.contributions import contributed, contributing_apps
 contributed()  # as the first page does
 for app in contributing_apps():
     app.waiting_work()  # as the worker for mail and sweeps does
+assert "annotation.site.telemetry" not in sys.modules
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 print(*sorted(one.__name__ for one in made))
 """

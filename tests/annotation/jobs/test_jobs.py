@@ -295,7 +295,7 @@ def test_what_a_sweep_logs_is_not_told_of_the_job_that_its_thread_ran_before(
     monkeypatch.setattr(running, "sweep", tell)
     running.run_job(job.public_id)
     running.run_sweep()
-    assert told == [{"job": job.public_id}, None]
+    assert told == [{"job": job.public_id, "kind": job.kind}, None]
 
 
 def test_old_jobs_of_the_site_go_and_those_of_people_stay(
