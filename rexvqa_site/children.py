@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import multiprocessing
 import os
 import signal
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +20,8 @@ from typing import NoReturn
 
 from annotation.site.privacy import SiteRefused
 
-PR_SET_PDEATHSIG = 1  # of Linux; elsewhere a child that outlives its parent is ended by whoever starts the next one
+PR_SET_NAME = 15  # of Linux; its first 15 letters
+PR_SET_PDEATHSIG = 1  # the same; elsewhere a child that outlives its parent is ended by whoever starts the next one
 AUTOGROUP = Path("/proc/self/autogroup")  # man 7 sched
 SECONDS_OF_A_SHORT_LIFE = 3
 FIRST_PAUSE = 0.5
@@ -32,22 +36,53 @@ def pause_before_start(n_short_lives: int) -> float:
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (n_short_lives - 1)) if n_short_lives else 0.0
 
 
+class Forked:
+    """A child that runs an act of this program, and shares the memory of what is loaded here.
+
+    As much of Popen as is needed. Whoever forks has no threads and no open connections.
+    """
+
+    def __init__(self, begin: Callable[[], None], act: Callable[[], object]) -> None:
+        gc.freeze()  # a collection of the child would write to, and so copy, all that it shares
+        self._process = multiprocessing.get_context("fork").Process(target=_run, args=(begin, act))
+        self._process.start()
+        self.pid = self._process.pid or 0
+        self.terminate, self.kill = self._process.terminate, self._process.kill
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Raises TimeoutExpired."""
+        self._process.join(timeout)
+        if (status := self._process.exitcode) is None:
+            raise subprocess.TimeoutExpired("a forked child", timeout or 0)
+        return status
+
+
 @dataclass
 class Life:
     """One child from its start; ``n_short`` counts the short lives in a row up to now."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | Forked
     started: float
     n_short: int = 0
     start_again_at: float | None = None  # None while it runs
 
 
 class Children:
-    """Each is the leader of a process group, which ends with it. ``yields``: the niceness of some, by name."""
+    """Each is the leader of a process group, which ends with it. ``yields``: the niceness of some, by name.
+
+    A command is a program with its arguments, or an act of this one.
+    """
 
     def __init__(
         self,
-        commands: Mapping[str, list[str]],
+        commands: Mapping[str, list[str] | Callable[[], object]],
         environment: Mapping[str, str],
         *,
         yields: Mapping[str, int] | None = None,
@@ -58,11 +93,11 @@ class Children:
         self.lives: dict[str, Life] = {}
 
     def start(self, name: str, *, n_short: int = 0) -> None:
-        process = subprocess.Popen(  # noqa: S603
-            self.commands[name],
-            env=self.environment,
-            start_new_session=True,
-            preexec_fn=partial(_begin, os.getpid(), self.yields.get(name, 0)),
+        command, begin = self.commands[name], partial(_begin, os.getpid(), self.yields.get(name, 0))
+        process = (
+            Forked(partial(_begin_here, begin, name, self.environment), command)
+            if callable(command)
+            else subprocess.Popen(command, env=self.environment, preexec_fn=begin)  # noqa: S603
         )
         self.lives[name] = Life(process, self.clock(), n_short)
 
@@ -110,6 +145,7 @@ class Children:
 
 
 def _begin(parent: int, niceness: int) -> None:
+    os.setsid()
     end_with_parent(parent)
     os.nice(niceness)
     if niceness:  # Linux may weigh sessions against each other as groups, whatever their processes are
@@ -117,9 +153,31 @@ def _begin(parent: int, niceness: int) -> None:
             AUTOGROUP.write_text(str(niceness))
 
 
-def _kill_group(leader: subprocess.Popen[bytes]) -> None:
+def _run(begin: Callable[[], None], act: Callable[[], object]) -> None:
+    begin()
+    act()
+
+
+def _begin_here(begin: Callable[[], None], name: str, environment: Mapping[str, str]) -> None:
+    """As a program that is started anew finds it, under its own name in the list of processes."""
+    _ask_linux(PR_SET_NAME, name.encode())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    begin()
+    os.environ.update(environment)
+    sys.pycache_prefix = environment.get("PYTHONPYCACHEPREFIX") or sys.pycache_prefix
+    sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
+    tempfile.tempdir = None
+
+
+def _kill_group(leader: subprocess.Popen[bytes] | Forked) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(leader.pid, signal.SIGKILL)
+
+
+def _ask_linux(what: int, value: int | bytes) -> None:
+    with contextlib.suppress(AttributeError):  # others do not know it
+        ctypes.CDLL(None).prctl(what, value)
 
 
 def end_with_parent(parent: int) -> None:
@@ -127,8 +185,7 @@ def end_with_parent(parent: int) -> None:
 
     It ends at once, so that its port is free for the next start: what was acknowledged is stored, and jobs come back.
     """
-    with contextlib.suppress(AttributeError):  # only Linux knows it
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _ask_linux(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -23,7 +23,13 @@ SECONDS_TO_START = 60
 SECONDS_FOR_SLOW_CLIENTS = 10  # when the web server is asked to end, less than Children.stop waits
 
 WAITING = ("mail", SWEEPS)  # queues whose jobs wait most of their time
-YIELDS = {"worker": 10, "mail and sweeps": 10}  # whoever waits for a page comes before jobs and questions to models
+# One worker for jobs that use a processor, and one, by threads, for what waits for other programs and for time: queues,
+# and jobs at the same time. One that hangs keeps sweeps from none of the others.
+WORKERS: dict[str, tuple[tuple[str, ...], int]] = {
+    "worker": (("images", "imports", "analysis", "models"), 2),
+    "mail and sweeps": (WAITING, 4),
+}
+YIELDS = dict.fromkeys(WORKERS, 10)  # whoever waits for a page comes before jobs and questions to models
 
 
 class StopRequested(Exception):
@@ -77,10 +83,9 @@ def web_command(host: str, port: int, *, workers: int) -> list[str]:
 
 
 def worker_commands(manage: Path) -> dict[str, list[str]]:
-    """One worker for jobs that use a processor, and one, by threads, for what waits for other programs and for time."""
+    """Each of WORKERS as a program of its own."""
     work = [sys.executable, str(manage), "work", "--queues"]
-    waiting = [*work, *WAITING, "--at-once", "4"]  # one that hangs keeps sweeps from none of the others
-    return {"worker": [*work, "images", "imports", "analysis", "models"], "mail and sweeps": waiting}
+    return {name: [*work, *queues, "--at-once", str(n)] for name, (queues, n) in WORKERS.items()}
 
 
 def simulation_command(port_file: Path) -> list[str]:

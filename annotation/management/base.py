@@ -8,14 +8,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from annotation.refusals import Refused
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 
 @contextlib.contextmanager
@@ -26,6 +27,9 @@ def progress_bar(
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Console  # takes 5 MB, and workers show no bar
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), column(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(words)

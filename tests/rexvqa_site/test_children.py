@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,8 +37,8 @@ PARENT = [
 ]
 # A site whose own process is killed: it starts one child, says its number, and waits.
 SITE = (
-    "import os, sys, time\nfrom rexvqa_site.children import Children\n"
-    f"children = Children({{'web server': {SLEEP!r}}}, os.environ)\nchildren.start('web server')\n"
+    "import os, signal, sys, time\nfrom rexvqa_site.children import Children\n"
+    "children = Children({{'web server': {}}}, os.environ)\nchildren.start('web server')\n"
     "print(children.lives['web server'].process.pid, flush=True)\ntime.sleep(600)"
 )
 
@@ -54,9 +56,9 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture
-def children(clock: Clock) -> Iterator[Children]:
-    children = Children({"web server": SLEEP}, os.environ, clock=clock)
+@pytest.fixture(params=[SLEEP, signal.pause], ids=["program", "forked"])
+def children(request: pytest.FixtureRequest, clock: Clock) -> Iterator[Children]:
+    children = Children({"web server": request.param}, os.environ, clock=clock)
     children.start("web server")
     yield children
     children.stop()
@@ -157,11 +159,38 @@ def test_what_a_killed_child_had_started_ends_before_it_is_started_again(tmp_pat
         children.stop()
 
 
-def test_no_child_outlives_a_site_that_is_killed() -> None:
-    site = subprocess.Popen([sys.executable, "-c", SITE], stdout=subprocess.PIPE, cwd=ROOT)
+@pytest.mark.parametrize("command", [repr(SLEEP), "signal.pause"])
+def test_no_child_outlives_a_site_that_is_killed(command: str) -> None:
+    site = subprocess.Popen([sys.executable, "-c", SITE.format(command)], stdout=subprocess.PIPE, cwd=ROOT)
     assert site.stdout is not None
     child = int(site.stdout.readline())
     assert is_running(child)
     os.kill(site.pid, signal.SIGKILL)
     site.communicate()
     wait_for_end(child)
+
+
+def test_a_forked_child_finds_what_a_program_would_find(tmp_path: Path, clock: Clock) -> None:
+    """Its name, environment, place for files, niceness and session, and signals that end it."""
+    told = tmp_path / "told"
+    os.mkfifo(told)
+
+    def tell() -> None:
+        same = os.getsid(0) == os.getpid()
+        ends = signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        name = Path("/proc/self/comm").read_text().strip() if Path("/proc").exists() else "worker"
+        words = [name, same, ends, tempfile.gettempdir(), sys.pycache_prefix, os.getpriority(os.PRIO_PROCESS, 0)]
+        told.write_text(json.dumps(words))
+        signal.pause()
+
+    place = {"TMPDIR": str(tmp_path), "PYTHONPYCACHEPREFIX": str(tmp_path / "python")}
+    children = Children({"worker": tell}, {**os.environ, **place}, yields={"worker": 3}, clock=clock)
+    before, nice = tempfile.gettempdir(), os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        children.start("worker")
+        found = json.loads(told.read_text())
+        assert found == ["worker", True, True, str(tmp_path), str(tmp_path / "python"), min(nice + 3, 19)]
+    finally:
+        children.stop()
+    assert tempfile.gettempdir() == before
+    assert children.lives["worker"].process.returncode == -signal.SIGTERM

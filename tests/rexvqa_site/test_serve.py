@@ -105,7 +105,7 @@ def slow_clients() -> Iterator[SlowClients]:
 
 def children_named(word: str, parent: int) -> list[int]:
     listed = subprocess.run(
-        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(parent)], capture_output=True, text=True, check=False
+        ["ps", "-ww", "-o", "pid=,comm=,args=", "--ppid", str(parent)], capture_output=True, text=True, check=False
     )
     return [int(line.split()[0]) for line in listed.stdout.splitlines() if word in line]
 
@@ -137,7 +137,7 @@ def test_a_site_from_its_first_start_to_its_second(
     assert queued.returncode == 0, queued.stderr
     job = queued.stdout.strip().splitlines()[-1]
     eventually(lambda: stored(home, job) == ("running", 1), "the job never started")
-    (worker,) = children_named("images imports", server.process.pid)
+    (worker,) = children_named(" worker ", server.process.pid)
     os.kill(worker, signal.SIGKILL)
     again = (("succeeded", 2), ("succeeded", 3))  # a busy machine may take the second run for dead, too
     eventually(lambda: stored(home, job) in again, "the job was not run again")

@@ -48,3 +48,20 @@ def test_a_start_loads_nothing_that_only_jobs_need(tmp_path: Path) -> None:
     assert {"django", "annotation", "readerstudy"} <= loaded
     assert loaded & SLOW == set()
     assert dataclasses == DATACLASSES, "of these, the new ones may be Structs"
+
+
+FORKED = """
+import sys
+import django
+django.setup()
+from rexvqa_site.management.commands.work import workers
+workers()
+print(*sorted({"rexvqa_site.urls", "rich", "numpy", "pydicom", "rest_framework.views"} & set(sys.modules)))
+"""
+
+
+def test_workers_load_no_pages(tmp_path: Path) -> None:
+    """What is loaded before they are forked stays in the memory of each site."""
+    env = environment(tmp_path / "home", DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
+    done = subprocess.run([sys.executable, "-c", FORKED], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

@@ -123,7 +123,7 @@ class Command(ActCommand):
 
     def _serve(self, bind: str, port: int, *, works: bool) -> None:
         workers = serving.web_workers(is_sqlite=settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"))
-        commands = serving.worker_commands(Path(settings.BASE_DIR) / "manage.py") if works else {}
+        commands = _workers() if works else {}
         children = Children(
             {
                 "web server": serving.web_command(bind, port, workers=workers),
@@ -168,6 +168,12 @@ class Command(ActCommand):
             ]
         self.stdout.write("\n".join([*lines, "", "  Ctrl-C stops it.", ""]))
         self.stdout.flush()
+
+
+def _workers() -> dict[str, Callable[[], None]]:
+    from rexvqa_site.management.commands.work import workers  # loads Celery
+
+    return workers()
 
 
 def environment_of_children() -> dict[str, str]:

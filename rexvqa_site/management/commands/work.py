@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import secrets
@@ -7,7 +8,8 @@ import socket
 import sys
 import threading
 import warnings
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from celery.beat import Scheduler, Service
@@ -18,6 +20,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.audit.belonging import check_keys, check_media, check_program
+from annotation.contributions import contributed
 from annotation.enums import SWEEPS
 from annotation.jobs.queueing import beat, forget_worker
 from annotation.management.base import ActCommand
@@ -59,7 +62,7 @@ class Command(ActCommand):
             self._work_on_all()
 
     def _work_on_all(self) -> None:
-        children = Children(serving.worker_commands(Path(settings.BASE_DIR) / "manage.py"), os.environ)
+        children = Children(workers(), os.environ)
         with serving.stop_signals():
             try:
                 for name in children.commands:
@@ -71,7 +74,18 @@ class Command(ActCommand):
                 children.stop()
 
 
-def _work(queues: list[str], at_once: int) -> None:
+def workers() -> dict[str, Callable[[], None]]:
+    """The workers of a site by name, each to be run in a process that is forked from this one.
+
+    What both need is loaded here, once. See docs/decisions/0009-speed-of-the-server.md for what that saves.
+    """
+    app.loader.import_default_modules()
+    app.finalize()
+    contributed()
+    return {name: partial(_work, queues, at_once) for name, (queues, at_once) in serving.WORKERS.items()}
+
+
+def _work(queues: Sequence[str], at_once: int) -> None:
     """Long jobs get processes, which can be ended; what waits for others, such as sweeps and mail, gets threads."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}-{secrets.token_hex(2)}"  # unique, also in containers
     stop, sweeps = threading.Event(), SWEEPS in queues
@@ -82,9 +96,10 @@ def _work(queues: list[str], at_once: int) -> None:
         threading.Thread(target=clock.start, name="beat", daemon=True).start()
     # Messages are JSON and carry the name of a job, so that Celery's warning about root and pickle does not apply.
     warnings.filterwarnings("ignore", category=SecurityWarning)
+    gc.freeze()  # the processes for jobs share what is loaded here
     worker = app.Worker(
         hostname=f"reading-room@{name}",
-        queues=queues,
+        queues=list(queues),
         pool="threads" if set(queues) <= set(serving.WAITING) else "prefork",
         concurrency=at_once,
         without_gossip=True,
@@ -103,7 +118,7 @@ def _work(queues: list[str], at_once: int) -> None:
         sys.exit(worker.exitcode)
 
 
-def _beat_until(stop: threading.Event, name: str, queues: list[str]) -> None:
+def _beat_until(stop: threading.Event, name: str, queues: Sequence[str]) -> None:
     is_over = False
     while not is_over:
         is_over = stop.is_set()
