@@ -48,14 +48,14 @@ class Needs(Struct, frozen=True):
 
 
 PAGE = Costs(
-    answer={"web": 32.32, "PostgreSQL": 18.5, "nginx": 1.37},
-    image={"web": 6.87, "PostgreSQL": 1.63, "nginx": 7.82},
+    answer={"web": 19.18, "PostgreSQL": 11.12, "nginx": 1.03},
+    image={"web": 4.8, "PostgreSQL": 0.91, "nginx": 5.49},
     image_bytes=4258659,
-    answer_bytes=4547,
-    node=313,
-    rest=681,
-    reader=0.49,
-    connections=6,
+    answer_bytes=4192,
+    node=259,
+    rest=642,
+    reader=0.19,
+    connections=3,
 )  # as "make load" told it for docs/scale.md
 
 
