@@ -123,11 +123,9 @@ class Command(ActCommand):
 
     def _serve(self, bind: str, port: int, *, works: bool) -> None:
         workers = serving.web_workers(is_sqlite=settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"))
-        commands = _workers() if works else {}
         children = Children(
             {
                 "web server": serving.web_command(bind, port, workers=workers),
-                **commands,
                 SIMULATED_MODELS: serving.simulation_command(port_file()),
             },
             environment_of_children(),
@@ -137,6 +135,8 @@ class Command(ActCommand):
         with serving.stop_signals():
             try:
                 children.start("web server")
+                commands = _workers() if works else {}  # meanwhile
+                children.commands.update(commands)
                 if settings.DEMO:
                     children.start(SIMULATED_MODELS)
                 host = f"[{bind}]" if ":" in bind else "127.0.0.1" if bind == "0.0.0.0" else bind  # noqa: S104
