@@ -90,7 +90,7 @@ class AnnotationConfig(ContributingApp):
         )
 
     def waiting_work(self) -> BackgroundWork:
-        from annotation.audit.deleting import empty_bin, sweep_leftovers
+        from annotation.audit.deleting import empty_bin
         from annotation.audit.recording import seal_hourly
         from annotation.endpoints import deliveries
         from annotation.ingest import receiving, searching
@@ -110,7 +110,6 @@ class AnnotationConfig(ContributingApp):
                 searching.begin_search,
                 receiving.take_in_received,
                 empty_bin,
-                sweep_leftovers,
                 ask_in_background,
                 deliveries.follow_log,
                 seal_hourly,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rexvqa_site.env import env_path
+from rexvqa_site.env import env_path, env_str
 
 PROGRAM = Path(__file__).resolve().parent.parent
 MAKE_OR_NEED_NONE = {
@@ -23,7 +23,7 @@ def why_not(arguments: list[str]) -> str:
         return ""
     home = env_path("REXVQA_HOME", PROGRAM / "var")
     no_site = f"There is no site in this folder: run make serve or set REXVQA_HOME ({home})"
-    if not (home / "media").is_dir():
+    if not (home / "media").is_dir() and not env_str("REXVQA_MEDIA").startswith("s3:"):  # else the home may be empty
         return no_site
     import django
     from django.contrib.auth import get_user_model

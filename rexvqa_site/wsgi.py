@@ -13,6 +13,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rexvqa_site.settings")
 program = get_wsgi_application()
 
 from annotation.views.site.middleware import client_address  # noqa: E402 - of Django, which has to be set up
+from readerstudy.leaderboard.editions import bring_boards  # noqa: E402
 
 application = Boards(
     Lanes(
@@ -22,4 +23,5 @@ application = Boards(
         address=lambda sent: client_address(sent.get("REMOTE_ADDR", ""), sent.get("HTTP_X_FORWARDED_FOR", "")),
     ),
     Path(settings.HOME) / "boards",
+    bring_boards,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import itertools
+import secrets
 import ssl
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_django.fixtures import Settings
 
 ERROR = "<Error><Code>{}</Code><Message>as asked for by a test</Message></Error>"
 ONE_IN = 20
@@ -37,6 +39,38 @@ class ObjectStorage:
         keys = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
         boto3.client("s3", endpoint_url=self.url, **keys).create_bucket(Bucket=bucket)
         return f"s3://{bucket}/of/site"
+
+
+class TwoHomes:
+    """Two machines with one database and one bucket, and a home each: ``at`` says where what follows happens."""
+
+    def __init__(self, folder: Path, settings: Settings, s3: ObjectStorage) -> None:
+        from annotation.site.media import place_at
+
+        s3.refuses, settings.MEDIA_S3 = None, s3.options()
+        place_at.cache_clear()
+        settings.MEDIA = s3.make(f"two{secrets.token_hex(6)}")
+        self.folder, self.settings = folder, settings
+        self.at("a")
+
+    def at(self, name: str) -> Path:
+        home = self.folder / name
+        (home / "tmp").mkdir(parents=True, exist_ok=True)
+        self.settings.HOME, self.settings.MEDIA_ROOT, self.settings.TEMP_ROOT = home, home / "media", home / "tmp"
+        self.settings.FILE_UPLOAD_TEMP_DIR = str(home / "tmp")
+        return home
+
+    def left(self) -> list[str]:
+        """Files in both homes; none may be one that the other needs."""
+        found = [path for path in self.folder.rglob("*") if path.is_file()]
+        return sorted(str(path.relative_to(self.folder)) for path in found)
+
+    def in_bucket(self) -> list[str]:
+        """Files that are no images."""
+        from annotation.site.media import place_at
+
+        place: Any = place_at(self.settings.MEDIA)
+        return sorted(one.key for one in place.listed("home/"))
 
 
 @contextmanager

@@ -10,7 +10,6 @@ were never stored, e-mails that were never sent, and the names of refused files 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -27,6 +26,7 @@ from annotation.enums import JobState
 from annotation.models import BankImport, Job, Upload, User
 from annotation.models.fields import Deletable
 from annotation.refusals import Refused
+from annotation.site import home_files
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.slugs import free_slug
 
@@ -220,10 +220,8 @@ def sweep_leftovers(at: datetime) -> int:
 def clear_leftovers(at: datetime) -> int:
     gone = [*_old_work(at), *_unsent_emails(at), *_question_files(at)]
     for path in gone:
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        home_files.drop(path)
+    home_files.forget_begun(at - KEEP_WORK)
     return len(gone) + forget_names_of_refused_files(at)
 
 
@@ -243,31 +241,32 @@ def forget_names_of_refused_files(at: datetime) -> int:
 
 
 def _old_work(at: datetime) -> Iterator[Path]:
-    for path in _older(Path(settings.TEMP_ROOT), at - KEEP_WORK):
-        if path.name.startswith("upload-"):
-            if _is_over(path, at):
-                yield path
-        elif path.name not in ("letters", "demonstration"):
+    for path, age in _aged(Path(settings.TEMP_ROOT), at):
+        if age <= KEEP_WORK or path.name in ("letters", "demonstration"):
+            continue
+        if not path.name.startswith("upload-") or _is_over(path, age):
             yield path
 
 
-def _is_over(folder: Path, at: datetime) -> bool:
+def _is_over(folder: Path, age: timedelta) -> bool:
     """Whether nobody takes in the files of this upload any more: it is done, gone, or failed long ago."""
     upload = Upload.everywhere.select_related("job").filter(public_id=folder.name.removeprefix("upload-")).first()
     if upload is not None and upload.job is None and upload.asked:
         return False  # sent here, and to be taken in: the sender was told that nothing of it is lost
     if upload is None or upload.job is None or upload.job.state == JobState.SUCCEEDED:
         return True
-    return not upload.job.is_unfinished and _is_older(folder, at - KEEP_TO_TRY_AGAIN)
+    return not upload.job.is_unfinished and age > KEEP_TO_TRY_AGAIN
 
 
 def _unsent_emails(at: datetime) -> Iterator[Path]:
-    return _older(Path(settings.TEMP_ROOT) / "letters", at - KEEP_TO_TRY_AGAIN)
+    return (path for path, age in _aged(Path(settings.TEMP_ROOT) / "letters", at) if age > KEEP_TO_TRY_AGAIN)
 
 
 def _question_files(at: datetime) -> Iterator[Path]:
     """Files of which no bank holds an import any more, or never did."""
-    for path in _older(Path(settings.HOME) / "question_files", at - KEEP_TO_TRY_AGAIN):
+    for path, age in _aged(Path(settings.HOME) / "question_files", at):
+        if age <= KEEP_TO_TRY_AGAIN:
+            continue
         jobs = Job.objects.filter(kind__in=QUESTIONS, params__upload=path.name)
         recent = jobs.filter(finished_at__gt=at - KEEP_TO_TRY_AGAIN)
         is_needed = jobs.unfinished().exists() or recent.exists()
@@ -275,16 +274,7 @@ def _question_files(at: datetime) -> Iterator[Path]:
             yield path
 
 
-def _older(folder: Path, than: datetime) -> Iterator[Path]:
-    if folder.is_dir():
-        yield from [path for path in folder.iterdir() if _is_older(path, than)]
-
-
-def _is_older(path: Path, than: datetime) -> bool:
-    """Neither the file nor, of a folder, anything in it has changed since then."""
-    try:
-        times = [one.lstat().st_mtime for one in (path, *(path.iterdir() if path.is_dir() else ()))]
-    except FileNotFoundError:
-        return False
-    newest: float = max(times)
-    return newest < than.timestamp()
+def _aged(folder: Path, at: datetime) -> list[tuple[Path, timedelta]]:
+    """What is in it, in this home and the bucket, and for how long neither that nor anything in it has changed."""
+    found = home_files.children(folder)
+    return [(folder / one.key, timedelta(seconds=at.timestamp() - one.changed_at)) for one in found]

@@ -6,7 +6,6 @@ It can be written again at any time, and is in no backup.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TypedDict
@@ -22,6 +21,8 @@ from annotation.exports.tables import ExportRefused, whole_file
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Job, Release, User
+from annotation.site import home_files
+from annotation.site.media import StoredFile
 
 
 class PackingParams(TypedDict):
@@ -54,34 +55,35 @@ def pack_release(progress: Progress, params: PackingParams) -> Result:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with whole_file(path) as file:
         n_images = zip_of(made, file, images=images, watch=progress.report)
-    forget_packed(made, but=path)
+    n_bytes = path.stat().st_size
+    home_files.hand_over(path)
+    home_files.drop_others(path, f"{made.pk}-*.zip")
     try:
         check_handed_out(made)
     except ExportRefused:  # withdrawn while it was written, when there was no file to remove
         forget_packed(made)
         raise
-    return {"page": reverse("bank-releases", args=[made.bank.slug]), "images": n_images, "bytes": path.stat().st_size}
+    return {"page": reverse("bank-releases", args=[made.bank.slug]), "images": n_images, "bytes": n_bytes}
 
 
 def packed_of(made: Release) -> PackedRelease | None:
     """What is kept of it, also where an image changed since."""
-    found = next(_kept(made), None)
-    return PackedRelease(ImageSize(found.stem.split("-")[-2]), found.stat().st_size) if found else None
+    found = next(iter(_kept(made)), None)
+    return PackedRelease(ImageSize(found.key.split("-")[-2]), found.n_bytes) if found else None
 
 
 def packed_file(made: Release, images: ImageSize) -> Path:
-    """Raises ExportRefused where none is kept, and where an image changed since it was written."""
-    path = _path(made, images)
+    """Where it lies here. Raises ExportRefused where none is kept, and where an image changed since it was written."""
+    path = home_files.here(_path(made, images))
     if not path.is_file():
         sentence = _("There is no such file, or an image changed since it was written: have it written again.")
         raise ExportRefused("not_packed", sentence)
     return path
 
 
-def forget_packed(made: Release, *, but: Path | None = None) -> None:
-    for path in _kept(made):
-        if path != but:
-            path.unlink(missing_ok=True)
+def forget_packed(made: Release) -> None:
+    for kept in _kept(made):
+        home_files.drop(_folder() / kept.key)
 
 
 def _path(made: Release, images: ImageSize) -> Path:
@@ -94,5 +96,5 @@ def _folder() -> Path:
     return Path(settings.HOME) / "releases"
 
 
-def _kept(made: Release) -> Iterator[Path]:
-    return _folder().glob(f"{made.pk}-*.zip")
+def _kept(made: Release) -> list[StoredFile]:
+    return home_files.children(_folder(), f"{made.pk}-*.zip")

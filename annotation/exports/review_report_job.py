@@ -22,6 +22,7 @@ from annotation.exports.tables import ExportRefused
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, ReviewRound, User
+from annotation.site import home_files
 
 if TYPE_CHECKING:
     from annotation.exports.review_report import ReviewReport
@@ -49,7 +50,7 @@ class KeptReport(Struct, frozen=True):
 
     @property
     def is_there(self) -> bool:
-        return self.path.is_file()
+        return home_files.is_there(self.path)
 
 
 def ask_for_review_report(review_round: ReviewRound, *, actor: User, at: datetime) -> Job:
@@ -79,9 +80,8 @@ def run_review_report(progress: Progress, params: ReviewReportParams) -> Result:
         n_bytes, path = draft.stat().st_size, _path(review_round.pk, sha256)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft.replace(path)
-    for other in path.parent.glob(_path(review_round.pk, "*").name):
-        if other != path:
-            other.unlink(missing_ok=True)
+    home_files.hand_over(path)
+    home_files.drop_others(path, _path(review_round.pk, "*").name)
     files = [[one.name, one.n_bytes, one.sha256, one.about] for one in made.files]
     kept = {"files": files, "reviews": made.n_reviews, "sums": made.sums_sha256}
     page = reverse("round-report", args=[review_round.slug])
@@ -109,11 +109,11 @@ def kept_report(review_round: ReviewRound) -> KeptReport | None:
 
 
 def take_review_report(review_round: ReviewRound, *, actor: User, at: datetime) -> Path:
-    """Where the newest file lies; who takes it is noted. Raises ExportRefused where there is none any more."""
+    """Where the newest file lies here; who takes it is noted. Raises ExportRefused where there is none any more."""
     from annotation.exports.review_report import note_report_taken
 
     kept = kept_report(review_round)
     if kept is None or not kept.is_there:
         raise ExportRefused("report_gone", _("The file of this report is not there any more: make it again."))
     note_report_taken(review_round, kept.report, actor=actor, at=at)
-    return kept.path
+    return home_files.here(kept.path)

@@ -21,6 +21,7 @@ from annotation.ingest.source_files import Found
 from annotation.ingest.uploading import QUERY_FILE, folder_of, store_upload
 from annotation.models import QuestionBank, Upload, User
 from annotation.models.fields import public_id
+from annotation.site import home_files
 
 EARLIER = "came_in.json"  # the images of a run that the PACS ended
 MOST_IMAGES, MOST_NUMBERS, MOST_DAYS = 20_000, 2_000, 366
@@ -73,6 +74,7 @@ def keep_fetch(pacs: str, query: Query, *, bank: QuestionBank | None, actor: Use
     (folder / "files").mkdir(parents=True, mode=0o700)
     (folder / QUERY_FILE).touch(mode=0o600)
     (folder / QUERY_FILE).write_bytes(msgspec.json.encode(query))
+    home_files.hand_over(folder)
     days = {"first": query.first, "last": query.last}
     asked = {
         "pacs": named.name,
@@ -92,6 +94,7 @@ def fetch_upload(
     """Fetch what its job asks for. Raises PacsRefused and PacsAway; begun again it goes on with what is missing."""
     query = msgspec.json.decode((folder / QUERY_FILE).read_bytes(), type=Query)
     kept = folder / EARLIER
+    (folder / "files").mkdir(exist_ok=True, mode=0o700)
     earlier: list[int] = json.loads(kept.read_text()) if kept.is_file() else []
     with PacsClient.of(pacs_named(upload.asked["pacs"])) as client:
         fetched = fetch_images(
@@ -111,6 +114,7 @@ def fetch_upload(
     )
     if fetched.problem is not None:
         kept.write_text(json.dumps(result.image_ids))
+        home_files.hand_over(kept, to=folder_of(upload.public_id) / EARLIER)
         raise fetched.problem
     return result, {"known": max(0, fetched.n_known - len(earlier)), "more": fetched.has_more}
 

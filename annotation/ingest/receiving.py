@@ -25,6 +25,7 @@ from annotation.ingest.uploading import JOB_KIND, IngestParams, folder_of, store
 from annotation.jobs.queueing import enqueue
 from annotation.models import QuestionBank, Upload, User
 from annotation.models.fields import public_id
+from annotation.site import home_files
 
 MOST_AT_ONCE = 500  # files of one upload
 
@@ -49,6 +50,7 @@ class Receiver(Struct, frozen=True):
         path = _write(folder_of(name) / "files", uid, data)
         is_kept = False
         try:
+            home_files.hand_over(path)
             if upload is None:
                 more: dict[str, Any] = {"n_files": 1, "n_bytes": len(data), "asked": {"sender": sender}}
                 store_upload(name, "", bank=self.bank, actor=self.person, at=timezone.now(), **more)
@@ -58,6 +60,7 @@ class Receiver(Struct, frozen=True):
                 is_kept = _without_job().filter(pk=upload.pk).update(**more) == 1
         finally:
             if not is_kept:
+                home_files.drop(path)
                 _remove(path)
         return is_kept
 
@@ -65,9 +68,8 @@ class Receiver(Struct, frozen=True):
 def take_in_received(at: datetime) -> None:
     """Begin the jobs of what was sent, once it has been silent for a while."""
     for upload in _without_job():
-        files = folder_of(upload.public_id) / "files"
-        with suppress(FileNotFoundError):  # written in this moment
-            if at.timestamp() - files.stat().st_mtime >= settings.DICOM_SILENCE_SECONDS:
+        for files in home_files.children(folder_of(upload.public_id), "files"):  # none: written in this moment
+            if at.timestamp() - files.changed_at >= settings.DICOM_SILENCE_SECONDS:
                 _begin(upload, at=at)
 
 

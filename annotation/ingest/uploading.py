@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 from collections.abc import Sequence
 from datetime import datetime
@@ -29,6 +28,7 @@ from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Image, QuestionBank, Upload, User
 from annotation.models.fields import public_id
+from annotation.site import home_files
 
 
 class IngestParams(TypedDict):
@@ -72,11 +72,12 @@ def keep_upload(
     folder = folder_of(name)
     try:
         _write(folder, files, paths, credits_table)
+        home_files.hand_over(folder)
         title = ngettext("Upload of %(n)d file", "Upload of %(n)d files", len(files)) % {"n": len(files)}
         n_bytes = sum(file.content.size or 0 for file in files)
         return store_upload(name, title, n_files=len(files), n_bytes=n_bytes, bank=bank, actor=actor, at=at)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        home_files.drop(folder)
         raise
 
 
@@ -121,9 +122,9 @@ def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     from annotation.ingest.exams import ingest_paths  # loads pydicom: not at every start
 
     upload = Upload.objects.select_related("bank", "created_by").get(public_id=params["upload"])
-    folder = folder_of(upload.public_id)
+    folder = home_files.here(folder_of(upload.public_id))
     files = folder / "files"
-    if not files.is_dir():
+    if not files.is_dir() and not (folder / QUERY_FILE).is_file():
         raise IngestRefused("upload_gone", _gone())
 
     def search_text(image: Image) -> None:
@@ -150,7 +151,7 @@ def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     _search_flagged(result.image_ids)
     answer = result.as_json() | {"image_ids": result.image_ids, "unmet_ids": result.unmet_ids[:MOST_UNMET]} | of_fetch
     answer |= _credit(folder / CREDITS_FILE, upload)
-    shutil.rmtree(folder, ignore_errors=True)
+    home_files.drop(folder_of(upload.public_id))
     return answer
 
 
@@ -173,7 +174,7 @@ def archive_upload(upload: Upload, *, actor: User, at: datetime) -> None:
             raise IngestRefused("upload_in_use", _("Its files are being read now. Cancel the job first."))
         Upload.objects.filter(pk=upload.pk, archived_at=None).update(archived_at=at)
         record("upload.archived", actor=actor, at=at, subject=upload)
-        transaction.on_commit(partial(shutil.rmtree, folder_of(upload.public_id), ignore_errors=True))
+        transaction.on_commit(partial(home_files.drop, folder_of(upload.public_id)))
 
 
 def hide_upload(upload: Upload) -> None:
@@ -194,7 +195,7 @@ def purge_upload(upload: Upload, at: datetime) -> bool:
     with transaction.atomic():
         note_purged(upload, at=at)
         upload.delete()
-    shutil.rmtree(folder_of(name), ignore_errors=True)
+    home_files.drop(folder_of(name))
     return True
 
 
@@ -203,7 +204,7 @@ def _gone() -> str:
         return _("The files of this upload are no longer kept. Upload them again.")
     sentence = _(
         "The files of this upload are not on %(host)s: gone, or received by a machine with another home. Give all "
-        "machines one home, then try again; or upload the files again."
+        "machines one home, or a bucket (REXVQA_MEDIA), then try again; or upload the files again."
     )
     return sentence % {"host": socket.gethostname()}
 

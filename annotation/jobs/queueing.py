@@ -6,8 +6,7 @@ Every few seconds a worker looks for what was left behind: jobs of killed worker
 from __future__ import annotations
 
 import logging
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -19,12 +18,14 @@ from django.db.models import F, Max, Q, QuerySet
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
+from annotation.audit.deleting import sweep_leftovers
 from annotation.audit.recording import record
 from annotation.contributions import contributing_apps
 from annotation.enums import JobQueue, JobState
 from annotation.jobs.handlers import JobKind, JobRefused, Params
 from annotation.models import Job, Upload, User, WorkerBeat
 from annotation.models.people import UNFINISHED_JOBS
+from annotation.site import home_files
 from annotation.site.permissions import is_administrator, is_coordinator
 
 log = logging.getLogger(__name__)
@@ -119,7 +120,11 @@ def forget_worker(worker: str) -> None:
 
 
 def sweep(*, at: datetime) -> None:
-    """Bring back what was lost, delete what is old, and run the sweeps of the rooms; one of several workers does it."""
+    """Bring back what was lost, delete what is old, and run the sweeps of the rooms; one of several workers does it.
+
+    What is left in a home every worker looks for, since each machine may have its own.
+    """
+    _try(sweep_leftovers, at)
     last, _is_first = WorkerBeat.objects.get_or_create(name=SWEEP, defaults={"beat_at": at - timedelta(hours=1)})
     before = at - timedelta(seconds=SECONDS_BETWEEN_SWEEPS)
     if not WorkerBeat.objects.filter(pk=last.pk, beat_at__lte=before).update(beat_at=at):
@@ -127,10 +132,14 @@ def sweep(*, at: datetime) -> None:
     WorkerBeat.objects.filter(beat_at__lt=at - timedelta(days=1)).delete()
     of_rooms = (one for app in contributing_apps() for one in app.waiting_work().sweeps)
     for one in (nudge_forgotten, requeue_abandoned, delete_old, *of_rooms):
-        try:
-            one(at)
-        except Exception:
-            log.exception("the sweep %s failed", one)
+        _try(one, at)
+
+
+def _try(one: Callable[[datetime], object], at: datetime) -> None:
+    try:
+        one(at)
+    except Exception:
+        log.exception("the sweep %s failed", one)
 
 
 def requeue_abandoned(at: datetime) -> int:
@@ -215,7 +224,10 @@ class SentThing(Protocol):
 
 
 class CheckedFiles(Struct, frozen=True):
-    """One kind of such files: the folder of the home that keeps them, and the kinds of its two jobs."""
+    """One kind of such files: the folder of the home that keeps them, and the kinds of its two jobs.
+
+    They are handed over before the first job begins, and read ``here``.
+    """
 
     folder: str
     check: JobKind[Any]
@@ -223,6 +235,12 @@ class CheckedFiles(Struct, frozen=True):
 
     def folder_of(self, upload: SentThing) -> Path:
         return Path(settings.HOME) / self.folder / upload.public_id
+
+    def hand_over(self, upload: SentThing) -> None:
+        home_files.hand_over(self.folder_of(upload))
+
+    def here(self, upload: SentThing, *, but: Collection[str] = ()) -> Path:
+        return home_files.here(self.folder_of(upload), but=but)
 
     @contextmanager
     def received(self, upload: SentThing, files: Mapping[str, Iterable[bytes]]) -> Iterator[int]:
@@ -237,7 +255,7 @@ class CheckedFiles(Struct, frozen=True):
 
     def discard(self, upload: SentThing) -> None:
         """Its files go."""
-        shutil.rmtree(self.folder_of(upload), ignore_errors=True)
+        home_files.drop(self.folder_of(upload))
 
     def store_job(self, upload: Upload) -> Job | None:
         """The newest job that stores this file."""

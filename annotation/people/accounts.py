@@ -40,6 +40,7 @@ from annotation.models.fields import AsRead, composed
 from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
 from annotation.people.tokens import revoke_tokens
+from annotation.site import home_files
 
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - of sessions that are older than this list; not listened on
 BROWSERS = (("Firefox", "Firefox/"), ("Edge", "Edg/"), ("Chrome", "Chrome/"), ("Safari", "Safari/"))
@@ -363,9 +364,10 @@ def _forget_traces(person: User, *, actor: User | None, at: datetime) -> None:
 
 def _delete_emails(address: str) -> None:
     """Those that wait to be sent."""
-    for path in (Path(settings.TEMP_ROOT) / "letters").glob("*"):
-        if json.loads(path.read_text())[-1].lower() == address:
-            path.unlink(missing_ok=True)
+    folder = Path(settings.TEMP_ROOT) / "letters"
+    for letter in home_files.children(folder):
+        if json.loads(home_files.here(folder / letter.key).read_text())[-1].lower() == address:
+            home_files.drop(folder / letter.key)
 
 
 def places_with(*words: str) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """E-mails to people, each sent by a job, and whether an address is its owner's.
 
 An e-mail that cannot be sent loses nothing: the link is on the page as well. What it says, links that work once among
-it, waits in a file of the home and never in the database, which is copied and read by others.
+it, waits in a file of the home, or of the bucket, and never in the database, which is copied and read by others.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from annotation.models import User
 from annotation.models.fields import public_id
 from annotation.people.accounts import password_link
 from annotation.people.invitations import IssuedInvitation, kind_of
+from annotation.site import home_files
 from annotation.site.counting import Throttle
 
 log = logging.getLogger(__name__)
@@ -94,9 +95,10 @@ def send_email(subject: str, body: str, address: str) -> bool:
     path.write_text(json.dumps(Email(subject, body, address)))
     title = _("E-mail: %(subject)s") % {"subject": subject[:150]}
     try:
+        home_files.hand_over(path)
         enqueue(EMAIL, title, EmailParams(letter=name), actor=None, at=timezone.now())
     except (DatabaseError, OSError):
-        path.unlink(missing_ok=True)  # nothing would ever send it
+        home_files.drop(path)  # nothing would ever send it
         raise
     return True
 
@@ -122,11 +124,11 @@ def email_file(name: str) -> Path:
 
 def send_stored_email(progress: Progress, params: EmailParams) -> Result:
     """Raises OSError and SMTPException where the mail server does not take it; then the file stays."""
-    path = email_file(params["letter"])
+    path = home_files.here(email_file(params["letter"]))
     if not path.exists():
         return {"sent": 0}  # by a run that was stopped right after it
     _send(Email(*json.loads(path.read_text())))
-    path.unlink(missing_ok=True)
+    home_files.drop(email_file(params["letter"]))
     return {"sent": 1}
 
 

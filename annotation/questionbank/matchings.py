@@ -35,7 +35,14 @@ from annotation.questionbank.kernels.fields import LETTERS
 from annotation.questionbank.kernels.foreign_rows import SHOWN_ROWS, FileColumns, columns_to_match
 from annotation.questionbank.kernels.records import Batch, QuestionRecord, RecordProblem, RecordRules, read_batches
 from annotation.questionbank.priors import exams_with_keys, images_at, questions_with_keys, roots_of
-from annotation.questionbank.uploads import FILES, QuestionFileParams, begin_check, first_batches, source_of
+from annotation.questionbank.uploads import (
+    FILES,
+    QuestionFileParams,
+    begin_check,
+    first_batches,
+    folder_here,
+    source_of,
+)
 
 LONGEST_NAME = 200  # of a matching
 
@@ -166,7 +173,8 @@ def previewed(upload: Upload, params: QuestionFileParams, *, person: User, at: d
     questions = [one.question for one in found if one.question]
     _note_keys(upload, [one.key for one in questions], person=person, at=at)
     paths = [image.path for question in questions for image in question.exam.images]
-    kept = {path: place_of_picture(FILES.folder_of(upload), path) for path in paths}
+    folder = folder_here(upload, params)
+    kept = {path: place_of_picture(folder, path) for path in paths}
     pictures = {path: ShownPicture(path, place.stem, is_held=False) for path, place in kept.items() if place.exists()}
     held = _held_previews(upload, questions)
     pictures |= {path: ShownPicture(path, name, is_held=True) for path, name in held.items()}

@@ -30,6 +30,7 @@ from annotation.questionbank.kernels.column_matching import Matching
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.foreign_rows import columns_to_match
 from annotation.questionbank.kernels.records import Batch, RecordRules, read_batches
+from annotation.site import home_files
 
 PURPOSE = "questions"
 
@@ -100,7 +101,7 @@ def receive_file(
     files = {"questions.json": content} | ({} if difficulties is None else {"difficulty.csv": difficulties})
     with FILES.received(upload, files) as n_bytes:
         upload.n_bytes, upload.asked = n_bytes, {"name": Path(name).name[:200], "bank": bank_name}
-        return _begin(upload, FILES.folder_of(upload) / "questions.json")
+        return _begin(upload, _sent(upload))
 
 
 def receive_path(path: Path, *, bank_name: str, actor: User, at: datetime) -> Upload:
@@ -119,6 +120,7 @@ def _begin(upload: Upload, file: Path) -> Upload:
         upload.asked |= {"stamp": stamp} if "path" in upload.asked else {}
     waits = _has_foreign_columns(source_of(upload, upload.asked).path)
     n_files = len(upload.asked.get("members", [])) or 1
+    FILES.hand_over(upload)
     with transaction.atomic():
         actor, at, bank_name = upload.created_by, upload.created_at, upload.asked["bank"]
         upload.n_files, upload.job = n_files, None if waits else begin_check(upload.asked, actor=actor, at=at)
@@ -177,13 +179,24 @@ def check_questions(progress: Progress, params: QuestionFileParams) -> Result:
         def watch(n_done: int, n_all: int) -> None:
             progress.report(n_done, n_all, _("Drawing the first images"))
 
-        told["held"] = pictures_of(whole_of(upload, params), paths, FILES.folder_of(upload), watch)
+        (pictures := FILES.folder_of(upload)).mkdir(parents=True, exist_ok=True, mode=0o700)
+        told["held"] = pictures_of(whole_of(upload, params), paths, pictures, watch)
+        FILES.hand_over(upload)
     return {**_shown(result), **told}
 
 
 def whole_of(upload: Upload, params: QuestionFileParams) -> Path:
     """The file as it was sent, or where it lies on the server."""
-    return allowed_path(params["path"]) if "path" in params else FILES.folder_of(upload) / "questions.json"
+    return allowed_path(params["path"]) if "path" in params else home_files.here(_sent(upload))
+
+
+def _sent(upload: Upload) -> Path:
+    return FILES.folder_of(upload) / "questions.json"
+
+
+def folder_here(upload: Upload, params: QuestionFileParams) -> Path:
+    """The folder of an upload on this machine, without the ZIP that it came as."""
+    return FILES.here(upload, but=["questions.json"] if params.get("members") else [])
 
 
 def _stamp_of(path: Path) -> str:
@@ -241,7 +254,7 @@ def _take_images_in(params: QuestionFileParams) -> dict[str, Any]:
         sent, actor = SentFile(ZIP_NAME, UploadedFile(stream, ZIP_NAME, size=n_bytes)), upload.created_by
         images = keep_upload([sent], credits_table=None, bank=bank, actor=actor, at=timezone.now(), most_bytes=n_bytes)
     if "path" not in params:
-        whole.unlink()
+        home_files.drop(_sent(upload))
     return {"images_upload": images.public_id}
 
 
@@ -292,7 +305,7 @@ def sources_of(upload: Upload, params: QuestionFileParams) -> list[QuestionFile]
     members = params.get("members")
     if "path" in params and not members:
         return [replace(locate(allowed_path(params["path"])), matching=matching)]
-    folder = FILES.folder_of(upload)
+    folder = folder_here(upload, params)
     difficulties = side_file if (side_file := folder / "difficulty.csv").exists() else None
     members = members or [Member(name=params["name"], kept="questions.json")]
     return sources_in(members, folder, params["bank"], difficulties, matching)

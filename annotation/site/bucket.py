@@ -7,9 +7,13 @@ import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from boto3.exceptions import Boto3Error
+from boto3.s3.transfer import TransferConfig
 from botocore import exceptions as failures
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
@@ -20,6 +24,7 @@ from storages.backends.s3 import S3Storage
 
 from annotation.site.media import MediaAway, StoredFile
 
+STREAMED = TransferConfig(max_concurrency=4)  # in parts of 8 MB; AT_ONCE files share 32 connections
 TRIES = 5  # of each request, with pauses in between, before a person is told
 KEY = re.compile(r"../[^/]+")  # how our files are called; other things below the prefix are not ours
 _CUT = (failures.IncompleteReadError, failures.ReadTimeoutError, failures.ResponseStreamingError)
@@ -30,7 +35,7 @@ _WORDS = {  # of the codes of S3, of those that we give other failures, and of e
     ),
     "AccessDenied AllAccessDisabled 403": _(
         "the keys may not use the bucket %(bucket)s (%(code)s): it is somebody else's, or they lack a right "
-        "(ListBucket, GetObject, PutObject, DeleteObject)."
+        "(ListBucket, GetObject, PutObject, DeleteObject, ListBucketMultipartUploads, AbortMultipartUpload)."
     ),
     "PermanentRedirect AuthorizationHeaderMalformed 301": _(
         "the bucket %(bucket)s is in another region (%(code)s). Set REXVQA_MEDIA_REGION."
@@ -96,26 +101,51 @@ class Bucket(S3Storage):  # type: ignore[misc]
             super().delete(name)
 
     def entries(self) -> Iterator[StoredFile]:
-        prefix = f"{self.location}/" if self.location else ""
+        return (one for one in self.listed() if KEY.fullmatch(one.key))
+
+    def listed(self, below: str = "") -> Iterator[StoredFile]:
+        """Everything whose key begins so, also what is no file of an image."""
+        prefix = self._prefix
         with self._told():
-            for one in self.bucket.objects.filter(Prefix=prefix):
+            for one in self.bucket.objects.filter(Prefix=f"{prefix}{below}"):
                 key, tag = one.key.removeprefix(prefix), one.e_tag.strip('"')
-                if KEY.fullmatch(key):
-                    yield StoredFile(key, one.size, one.last_modified.timestamp(), tag if len(tag) == 32 else "")
+                yield StoredFile(key, one.size, one.last_modified.timestamp(), tag if len(tag) == 32 else "")
+
+    def upload(self, key: str, path: Path) -> None:
+        """As ``save``, of a file of any size; a kill leaves parts of it, which ``forget_begun`` deletes."""
+        with self._told():
+            self._client.upload_file(str(path), self.bucket_name, self._normalize_name(key), Config=STREAMED)
+
+    def download(self, key: str, path: Path) -> None:
+        """Raises FileNotFoundError."""
+        with self._told():
+            self._client.download_file(self.bucket_name, self._normalize_name(key), str(path), Config=STREAMED)
+
+    def forget_begun(self, below: str, before: datetime) -> None:
+        with self._told():
+            for one in self.bucket.multipart_uploads.filter(Prefix=f"{self._prefix}{below}"):
+                if one.initiated < before:
+                    one.abort()
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.location}/" if self.location else ""
 
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Raises FileNotFoundError for a file that is not there, MediaAway for every other failure."""
         try:
             yield
-        except (ClientError, BotoCoreError) as error:
-            if isinstance(error, ClientError) and error.response["Error"]["Code"] == "NoSuchKey":
+        except (ClientError, BotoCoreError, Boto3Error) as error:
+            cause = error.__context__ if isinstance(error, Boto3Error) else None  # of a file in parts
+            told = cause if isinstance(cause, ClientError) else error
+            if isinstance(told, ClientError) and told.response["Error"]["Code"] in ("NoSuchKey", "404"):
                 raise FileNotFoundError(self.text) from None
-            raise MediaAway("media_away", f"{self.text}: {self._words(error)}", status=503) from error
+            raise MediaAway("media_away", f"{self.text}: {self._words(told)}", status=503) from error
 
-    def _words(self, error: ClientError | BotoCoreError) -> str:
+    def _words(self, error: Exception) -> str:
         is_answer = isinstance(error, ClientError)
-        code = error.response["Error"]["Code"] if is_answer else type(error).__name__
+        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
         why = re.search(r"certificate verify failed: ([^(]+)", str(error))
         told = {"endpoint": self.endpoint_url or "Amazon S3", "bucket": self.bucket_name, "code": code}
         sentence = next(

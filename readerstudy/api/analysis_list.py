@@ -20,6 +20,7 @@ from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.api.site_lists import JobShape
 from annotation.models import Job
 from annotation.people.kept_answers import MadeAnswer
+from annotation.site.home_files import is_there
 from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.api.study_list import FileOfStudy, OfStudy
@@ -181,7 +182,7 @@ class StudyReportShape(Shown):
     made_at = Moment()
 
     def get_is_there(self, report: AnalysisReport) -> bool:
-        return report_job.path_of(report).is_file()
+        return is_there(report_job.path_of(report))
 
     def get_contents(self, report: AnalysisReport) -> list[dict[str, Any]]:
         names = ("name", "n_bytes", "sha256", "about")

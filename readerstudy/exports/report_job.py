@@ -15,6 +15,7 @@ from annotation.audit.recording import record
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, User
+from annotation.site import home_files
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.models import Analysis, AnalysisReport
@@ -64,17 +65,21 @@ def newest_report(analysis: Analysis) -> AnalysisReport | None:
     return analysis.reports.select_related("made_by").first()
 
 
-@transaction.atomic
 def take_report(report: AnalysisReport, *, actor: User | None, at: datetime) -> Path:
-    """Where the file lies. Whoever takes it can see results: that is noted, and unblinds the study.
+    """Where the file lies here. Whoever takes it can see results: that is noted, and unblinds the study.
 
     Refused as by see_analysis, and where the file is gone: it is made anew from its analysis and in no backup.
     """
-    path = path_of(report)
+    path = home_files.here(path_of(report))
     if not path.is_file():
         raise StudyRefused("report_gone", _("The file of this report is not there any more: make it again."))
+    _note_taken(report, actor=actor, at=at)
+    return path
+
+
+@transaction.atomic
+def _note_taken(report: AnalysisReport, *, actor: User | None, at: datetime) -> None:
     see_analysis(report.analysis, actor=actor, at=at)
     note_study_keys(report.analysis.study, actor=actor, at=at)
     facts = {"analysis": report.analysis.public_id, "report": report.public_id, "sha256": report.sha256}
     record("study.report_taken", actor=actor, at=at, subject=report.analysis.study, facts=facts)
-    return path

@@ -33,6 +33,7 @@ from annotation.exports.report_files import (
     zip_folder,
 )
 from annotation.models import User
+from annotation.site import home_files
 from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.tables.kernels.latex import tex, whole_document
 from annotation.tables.kernels.printing import Printed, printed
@@ -354,7 +355,9 @@ def make_report(analysis: Analysis, *, actor: User | None, at: datetime, tell: T
             folder, draft = place / "report", place / "report.zip"
             written = write_contents(folder, contents_of(source), tell, goes_on=True)
             zip_folder(folder, draft, f"{analysis.study.slug}-report")
-            return _store(analysis, draft, written, actor=actor, at=at)
+            report = _store(analysis, draft, written, actor=actor, at=at)
+            home_files.hand_over(path_of(report))
+            return report
 
 
 @transaction.atomic

@@ -8,6 +8,7 @@ written and verified by jobs, too; asking for one loads no statistics.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypedDict
@@ -22,6 +23,8 @@ from annotation.audit.recording import record
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, User
+from annotation.models.fields import public_id
+from annotation.site import home_files
 from readerstudy.leaderboard.access import LeaderboardRefused, check_is_frozen, editions_page
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.models import Benchmark, BenchmarkVersion, Edition, EditionResult, Submission
@@ -150,7 +153,38 @@ def note_edition(act: str, edition: Edition, *, actor: User | None, at: datetime
 # --- the public board -----------------------------------------------------------------------------
 def folder_here(benchmark: Benchmark) -> Path:
     """From where the site gives it out."""
-    return Path(settings.HOME) / "boards" / benchmark.slug
+    return _boards() / benchmark.slug
+
+
+def give_out(slug: str) -> None:
+    """The newest board that was written, by whatever machine, stands under its name here; older ones go. ``*``: all."""
+    boards = _boards()
+    names = [one.key for one in home_files.children(boards, f".{slug}-{'[0-9]' * 20}")]  # with the time
+    newest = {name[1:-21]: name for name in names}
+    for its_slug, name in newest.items():
+        place = boards / its_slug
+        if place.is_symlink() and place.readlink() == Path(name):
+            continue
+        if not (boards / name).exists():
+            boards.mkdir(exist_ok=True)
+            copy = home_files.here(boards / name)
+            with suppress(OSError):  # another process has brought it
+                copy.rename(boards / name)
+        link = boards / f".{its_slug}-{public_id()}"
+        link.symlink_to(name)
+        link.replace(place)
+    for name in set(names) - set(newest.values()):
+        home_files.drop(boards / name)
+
+
+def bring_boards() -> None:
+    """Those that other machines have written, where each has a home of its own."""
+    if home_files.has_bucket():
+        give_out("*")
+
+
+def _boards() -> Path:
+    return Path(settings.HOME) / "boards"
 
 
 def check_has_results(benchmark: Benchmark) -> None:
@@ -203,6 +237,9 @@ def sweep_boards(at: datetime) -> int:
     """Write the public boards that are not there, as after a backup was restored. Several workers may run it."""
     published = Benchmark.objects.filter(editions__published_at__isnull=False).distinct()
     missing = [one for one in published if not folder_here(one).exists()]
+    if missing:
+        bring_boards()
+    missing = [one for one in missing if not folder_here(one).exists()]
     for benchmark in missing:
         from readerstudy.leaderboard.public_board import publish_here  # draws with matplotlib, slow to load
 
@@ -215,6 +252,7 @@ def run_verifying(progress: Progress, params: BoardParams) -> Result:
     from readerstudy.leaderboard.verifying import verify
 
     benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])
+    bring_boards()
     folder = folder_here(benchmark)
     problems = verify(benchmark, folder if folder.is_dir() else None, at=timezone.now())
     return {"page": editions_page(benchmark), "different": len(problems), "problems": problems}

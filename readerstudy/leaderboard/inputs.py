@@ -31,6 +31,7 @@ from annotation.jobs.handlers import Progress, Result
 from annotation.jobs.queueing import job_under_way
 from annotation.models import Exam, Image, Job, QuestionBank, Rendition, User
 from annotation.questionbank.kernels.fields import join_options
+from annotation.site import home_files
 from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.leaderboard.access import LeaderboardRefused, check_is_frozen
 from readerstudy.leaderboard.benchmarks import (
@@ -76,22 +77,22 @@ def pack_inputs(progress: Progress, params: PackingParams) -> Result:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with whole_file(path) as file:
         n_images = write_inputs(version, file, progress)
-    for other in path.parent.glob("*.zip"):
-        if other != path:
-            other.unlink(missing_ok=True)
+    n_bytes = path.stat().st_size
+    home_files.hand_over(path)
+    home_files.drop_others(path, "*.zip")
     page = reverse("leaderboard", args=[version.benchmark.slug])
-    return {"page": page, "images": n_images, "bytes": path.stat().st_size}
+    return {"page": page, "images": n_images, "bytes": n_bytes}
 
 
 def packed_inputs(benchmark: Benchmark) -> Path | None:
     """None while it is not written for the newest version, and where an image was withheld since it was."""
     path = _path(current_version(benchmark))
-    return path if path.is_file() else None
+    return path if home_files.is_there(path) else None
 
 
 @transaction.atomic
 def take_inputs(benchmark: Benchmark, *, actor: User, at: datetime) -> Path:
-    """For somebody who takes them, which is noted. Raises LeaderboardRefused."""
+    """For somebody who takes them, which is noted, and reads them ``here``. Raises LeaderboardRefused."""
     check_is_frozen(benchmark)
     found = packed_inputs(benchmark)
     if found is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -26,9 +25,10 @@ from annotation.audit.recording import record
 from annotation.exports.bank_export import whole_folder
 from annotation.exports.tables import Format, write_table
 from annotation.models import User
+from annotation.site import home_files
 from annotation.tables.kernels.forms import FigureForm
 from annotation.tables.kernels.style import rendered
-from readerstudy.leaderboard.editions import check_has_results, folder_here
+from readerstudy.leaderboard.editions import check_has_results, folder_here, give_out
 from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import TASK_MEAN
 from readerstudy.leaderboard.kernels.board_figure import board_figure
@@ -101,13 +101,10 @@ def publish_here(benchmark: Benchmark, *, actor: User | None, at: datetime) -> l
     """As the folder that the site gives out: whoever reads it meets the old one or the new one, whole."""
     place = folder_here(benchmark)
     place.parent.mkdir(exist_ok=True)
-    before = sorted(place.parent.glob(f".{benchmark.slug}-{'[0-9]' * 20}"))  # not those of “NAME-2”
-    fresh, link = (place.with_name(f".{benchmark.slug}-{at:{form}}") for form in ("%Y%m%d%H%M%S%f", "l%f"))
+    fresh = place.with_name(f".{benchmark.slug}-{at:%Y%m%d%H%M%S%f}")
     written = publish(benchmark, fresh, actor=actor, at=at)
-    link.symlink_to(fresh.name)
-    link.replace(place)
-    for old in before:
-        shutil.rmtree(old, ignore_errors=True)
+    home_files.hand_over(fresh)
+    give_out(benchmark.slug)
     return written
 
 

@@ -26,6 +26,7 @@ from annotation.jobs.handlers import SOON, JobKind, Progress, Result
 from annotation.jobs.queueing import CheckedFiles, enqueue_once, jobs_about
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, User
+from annotation.site.home_files import is_there
 from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, one_line, teams_known_to
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.leaderboard.editions import is_over
@@ -96,6 +97,7 @@ def receive_submission(
     with FILES.received(sent, {FILE: content}):
         with (FILES.folder_of(sent) / FILE).open("rb") as file:
             sent.file_sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        FILES.hand_over(sent)
         kept = _kept(sent, actor=actor, at=at)
     if kept.pk != sent.pk:
         FILES.discard(sent)
@@ -116,8 +118,9 @@ def _kept(sent: Submission, *, actor: User | None, at: datetime) -> Submission:
         record("submission.received", actor=actor, at=at, subject=sent, facts=facts)
     kept = before or sent
     if kept.checked_at is None:
-        if not FILES.folder_of(kept).exists():
-            FILES.folder_of(sent).rename(FILES.folder_of(kept))  # the first one was lost, such as by a restored backup
+        if before is not None and not is_there(FILES.folder_of(kept)):
+            FILES.here(sent).rename(FILES.folder_of(kept))  # the first one was lost, such as by a restored backup
+            FILES.hand_over(kept)
         title = _("Check submission %(n)d of %(team)s") % {"n": kept.number, "team": team.name}
         params = CheckParams(submission=kept.public_id)
         enqueue_once(CHECK, title[:200], params, about="submission", actor=actor, at=at)
@@ -149,7 +152,7 @@ def check_submission(progress: Progress, params: CheckParams) -> Result:
     submission = Submission.objects.select_related("version").get(public_id=params["submission"])
     if submission.checked_at is None and submission.withdrawn_at is None:
         progress.report(0, 1)
-        found = check_file(FILES.folder_of(submission) / FILE, submission.version, submission.duplicates)
+        found = check_file(FILES.here(submission) / FILE, submission.version, submission.duplicates)
         store_check(submission, found, at=timezone.now())
         submission.refresh_from_db(fields=["report", "is_sound"])
         progress.report(1, 1)

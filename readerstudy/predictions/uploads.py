@@ -96,6 +96,7 @@ def receive_file(content: Iterable[bytes], name: str, *, asked: UploadRequest, a
     check_may_send_file(actor, at)
     upload = Upload(created_by=actor, created_at=at, purpose=UPLOADS, bank=asked.target.bank, n_files=1)
     with FILES.received(upload, {FILE: content}) as upload.n_bytes:
+        FILES.hand_over(upload)
         return _begin(upload, Path(name).name[:200], asked, actor=actor, at=at)
 
 
@@ -145,7 +146,7 @@ def store_predictions(progress: Progress, params: PredictionFileParams) -> Resul
 
 def _run(progress: Progress, params: PredictionFileParams, *, dry_run: bool) -> PredictionsImported:
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
-    path = FILES.folder_of(upload) / FILE
+    path = FILES.here(upload) / FILE
     n_bytes = path.stat().st_size
     progress.report(0, n_bytes)
     form = PredictionForm(params["form"]) if params["form"] else None

@@ -41,6 +41,7 @@ from annotation.questionbank.uploads import (
     store_checked,
 )
 from annotation.refusals import Refused
+from annotation.site.home_files import here
 from annotation.views.site.confirming import (
     Confirmation,
     confirm,
@@ -131,7 +132,7 @@ def question_import(request: AuthenticatedRequest, public_id: str) -> HttpRespon
 def question_import_picture(request: AuthenticatedRequest, public_id: str, name: str) -> HttpResponse:
     """Of an image that came with questions: for who sent it, as nobody has looked at it yet. No browser keeps it."""
     files = Upload.objects.filter(created_by=request.user, purpose=PURPOSE)
-    path = FILES.folder_of(get_object_or_404(files, public_id=public_id)) / f"{name}.webp"
+    path = here(FILES.folder_of(get_object_or_404(files, public_id=public_id)) / f"{name}.webp")
     if not path.exists():
         raise Http404
     return HttpResponse(path.read_bytes(), content_type="image/webp", headers={"Cache-Control": "no-store"})

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.enums import JobState, Role
 from annotation.jobs.queueing import job_under_way, jobs_about
 from annotation.models import User
+from annotation.site.home_files import here
 from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 from annotation.views.site.downloads import resumable_response
@@ -185,7 +186,7 @@ def inputs_response(
 ) -> HttpResponse | StreamingHttpResponse:
     found = take_inputs(benchmark, actor=person, at=timezone.now())
     name = f"{benchmark.slug}-{found.stem.partition('-')[0]}.zip"
-    return resumable_response(request, found, etag=found.stem, name=name, content_type="application/zip")
+    return resumable_response(request, here(found), etag=found.stem, name=name, content_type="application/zip")
 
 
 # --- editions -------------------------------------------------------------------------------------

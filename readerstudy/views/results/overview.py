@@ -23,6 +23,7 @@ from msgspec import Struct
 from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile, by_folder
 from annotation.models import User
+from annotation.site.home_files import is_there
 from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
@@ -254,7 +255,7 @@ def report_state(analysis: Analysis) -> dict[str, Any]:
     is_after = job is not None and (report is None or job.created_at > report.made_at)
     return {
         "report": report,
-        "is_there": report is not None and path_of(report).is_file(),
+        "is_there": report is not None and is_there(path_of(report)),
         "folders": by_folder(WrittenFile(*one) for one in report.contents) if report else [],
         "under_way": job if job and job.is_unfinished else None,
         "failed": job if job and is_after and job.state == JobState.FAILED else None,
