@@ -218,7 +218,7 @@ def sweep_leftovers(at: datetime) -> int:
 
 
 def clear_leftovers(at: datetime) -> int:
-    gone = [*_old_work(at), *_unsent_emails(at), *_question_files(at)]
+    gone = [*_old_work(at), *_unsent_emails(at), *_question_files(at), *_files_without_a_job(at)]
     for path in gone:
         home_files.drop(path)
     home_files.forget_begun(at - KEEP_WORK)
@@ -272,6 +272,14 @@ def _question_files(at: datetime) -> Iterator[Path]:
         is_needed = jobs.unfinished().exists() or recent.exists()
         if not is_needed and not BankImport.objects.filter(job__in=jobs.values("pk")).exists():
             yield path
+
+
+def _files_without_a_job(at: datetime) -> Iterator[Path]:
+    """Predictions whose receiver was killed before their check was begun."""
+    for folder, param in (("prediction_files", "upload"), ("submission_files", "submission")):
+        for path, age in _aged(Path(settings.HOME) / folder, at):
+            if age > KEEP_TO_TRY_AGAIN and not Job.objects.filter(**{f"params__{param}": path.name}).exists():
+                yield path
 
 
 def _aged(folder: Path, at: datetime) -> list[tuple[Path, timedelta]]:

@@ -75,6 +75,16 @@ def test_question_files_go_with_their_bank_or_if_they_were_never_stored(home: Pa
     assert not paths["stored"].exists()
 
 
+def test_predictions_go_whose_receiver_was_killed(home: Path, cora: User) -> None:
+    upload_of(cora, "checked", JobState.SUCCEEDED, kind="check_predictions")
+    paths = [left(home, f"prediction_files/{name}/") for name in ("checked", "killed")]
+    paths.append(left(home, "submission_files/killed/"))
+    clear_leftovers(NOON + timedelta(days=6))
+    assert all(path.exists() for path in paths)
+    clear_leftovers(LATER)
+    assert [path.exists() for path in paths] == [True, False, False]
+
+
 def test_letters_that_were_never_sent_go(home: Path) -> None:
     letter = left(home, "tmp/letters/abc")
     clear_leftovers(NOON + timedelta(days=6))
