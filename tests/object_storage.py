@@ -49,6 +49,7 @@ class TwoHomes:
 
         s3.refuses, settings.MEDIA_S3 = None, s3.options()
         place_at.cache_clear()
+        settings.NODES = 2
         settings.MEDIA = s3.make(f"two{secrets.token_hex(6)}")
         self.folder, self.settings = folder, settings
         self.at("a")

@@ -200,7 +200,7 @@ def purge_upload(upload: Upload, at: datetime) -> bool:
 
 
 def _gone() -> str:
-    if settings.NODES == 1:
+    if settings.NODES == 1 or home_files.has_bucket():
         return _("The files of this upload are no longer kept. Upload them again.")
     sentence = _(
         "The files of this upload are not on %(host)s: gone, or received by a machine with another home. Give all "

@@ -1,8 +1,9 @@
 """Files of the home that other machines need: what people send until a job has read it, letters, what jobs make.
 
 Where images are in a folder, these files stay where they are written, in the home that all machines share. Where a
-bucket has them, each machine has a home of its own: what is whole moves into the bucket, below ``home/``, before the
-row or the job that needs it exists, and comes from there as a copy in TEMP_ROOT, which is swept as all working files.
+bucket has them, and there are several machines (REXVQA_NODES), each has a home of its own: what is whole moves into the
+bucket, below ``home/``, before the row or the job that needs it exists, and comes from there as a copy in TEMP_ROOT,
+which is swept as all working files.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def hand_over(path: Path, to: Path | None = None) -> None:
     Raises MediaAway; who asked drops it then.
     """
     bucket = media.places()[0]
-    if isinstance(bucket, Folder):
+    if isinstance(bucket, Folder) or settings.NODES == 1:
         return
     to = to or path
     files = [one for one in path.rglob("*") if one.is_file()] if path.is_dir() else [path]
@@ -124,6 +125,9 @@ def has_bucket() -> bool:
 
 
 def _buckets() -> list[Bucket]:
+    """None of a site on one machine: what people send has identifiers in it until it is read, and stays there."""
+    if settings.NODES == 1:
+        return []
     return [place for place in media.places() if not isinstance(place, Folder)]
 
 

@@ -152,7 +152,7 @@ def test_every_worker_looks_for_what_is_left_in_its_home(homes: TwoHomes, monkey
 def test_a_command_runs_on_a_machine_whose_home_is_empty(homes: TwoHomes, s3: ObjectStorage, tmp_path: Path) -> None:
     with migrated_site(tmp_path / "first") as first:
         keys = {f"REXVQA_{key}_KEY": (tmp_path / "first" / f"{key.lower()}_key").read_text() for key in KEYS}
-        told = {"REXVQA_MEDIA": homes.settings.MEDIA, "REXVQA_MEDIA_ENDPOINT": s3.url, **keys}
+        told = {"REXVQA_NODES": "2", "REXVQA_MEDIA": homes.settings.MEDIA, "REXVQA_MEDIA_ENDPOINT": s3.url, **keys}
         told |= {f"REXVQA_MEDIA_{name}": "of-the-tests" for name in ("ACCESS_KEY", "SECRET_KEY")}
         database = first["DATABASE_URL"] or f"sqlite:///{tmp_path / 'first' / 'db.sqlite3'}"
         done = manage("jobs", env=environment(tmp_path / "second", database, **told))
