@@ -165,6 +165,28 @@ def test_a_site_from_its_first_start_to_its_second(
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.check
+def test_a_server_that_is_killed_leaves_nobody_at_work(home: Path) -> None:
+    """Not even whoever is in the middle of a job: that process would keep the next server out of the home."""
+    server = Server(env := environment(home))
+    try:
+        server.wait_until_greeted()
+        eventually(server.is_well, "the worker never reported")
+        job = manage("shell", "-c", LONG_JOB, env=env).stdout.strip().splitlines()[-1]
+        eventually(lambda: stored(home, job) == ("running", 1), "the job never started")
+        workers = children_named("", server.process.pid)
+        everybody = [*workers, *(pid for one in workers for pid in children_named("", one))]
+        assert len(everybody) > len(workers)
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait()
+        eventually(lambda: not any(map(is_running, everybody)), "a process outlived the server")
+        assert stored(home, job)[0] == "running"
+        with serving.home_lock(home):
+            pass
+    finally:
+        server.stop()
+
+
 @pytest.mark.parametrize("shared", [True, False])
 def test_servers_share_a_home_and_a_restore_has_it_alone(tmp_path: Path, *, shared: bool) -> None:
     with serving.home_lock(tmp_path, shared=shared), ExitStack() as others:
