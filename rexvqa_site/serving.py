@@ -82,12 +82,6 @@ def web_command(host: str, port: int, *, workers: int) -> list[str]:
     ]
 
 
-def worker_commands(manage: Path) -> dict[str, list[str]]:
-    """Each of WORKERS as a program of its own."""
-    work = [sys.executable, str(manage), "work", "--queues"]
-    return {name: [*work, *queues, "--at-once", str(n)] for name, (queues, n) in WORKERS.items()}
-
-
 def simulation_command(port_file: Path) -> list[str]:
     """The simulated models of a demonstration, on any port that is free."""
     return [sys.executable, "-m", "annotation.endpoints.simulated_endpoint", str(port_file)]

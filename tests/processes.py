@@ -23,6 +23,8 @@ from urllib.parse import urlsplit
 import psycopg2
 import psycopg2.sql
 
+from rexvqa_site import serving
+
 ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 90  # seconds until a server answers or ends
 DEFAULT_POSTGRES = "postgres://127.0.0.1:5432/postgres"
@@ -99,6 +101,12 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
         return self.process.wait(timeout=PATIENCE)
+
+
+def worker_commands() -> dict[str, list[str]]:
+    """Each worker of a site as a program of its own."""
+    work = [sys.executable, str(ROOT / "manage.py"), "work", "--queues"]
+    return {name: [*work, *queues, "--at-once", str(n)] for name, (queues, n) in serving.WORKERS.items()}
 
 
 def manage(*arguments: str, env: dict[str, str], timeout: float = 300) -> subprocess.CompletedProcess[str]:

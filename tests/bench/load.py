@@ -24,7 +24,7 @@ from rexvqa_site import serving
 from rexvqa_site.children import Children
 from tests.bench.measuring import filled, site_env
 from tests.bench.rows import Row, on_both_databases, percentile
-from tests.processes import ROOT, free_port, manage
+from tests.processes import ROOT, free_port, manage, worker_commands
 from tests.ways_in import cookies_of
 
 N_READERS, N_PROCESSES, N_SLOW = 32, 4, 8
@@ -93,7 +93,7 @@ def _served(env: dict[str, str], *, is_sqlite: bool) -> Iterator[Site]:
     command = serving.web_command("127.0.0.1", port, workers=serving.web_workers(is_sqlite=is_sqlite))
     command[-1] = "tests.bench.load_application:application"
     children = Children(
-        {"web server": command, **serving.worker_commands(ROOT / "manage.py")},
+        {"web server": command, **worker_commands()},
         {**env, "PYTHONPATH": str(ROOT), "PORT": str(port)},
         yields=serving.YIELDS,
     )

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rexvqa_site import serving
 from tests.annotation.endpoints.stand_in import StandIn
-from tests.processes import ROOT, environment, manage, printed_by
+from tests.processes import ROOT, environment, manage, printed_by, worker_commands
 from tests.torture.database import Postgres
 
 CONNECTIONS = 8
@@ -117,7 +116,7 @@ class _Site:
 
     def start(self) -> None:
         self.worker = subprocess.Popen(
-            serving.worker_commands(ROOT / "manage.py")["mail and sweeps"],  # whose sweeps ask models
+            worker_commands()["mail and sweeps"],  # whose sweeps ask models
             env=self.env,
             cwd=ROOT,
             stdout=subprocess.DEVNULL,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rexvqa_site import serving
-from tests.processes import ROOT, environment, free_port, manage, printed_by
+from tests.processes import ROOT, environment, free_port, manage, printed_by, worker_commands
 from tests.torture.database import Postgres, children_of, kill, kill_whole
 from tests.torture.ledger import Entry
 
@@ -58,7 +58,7 @@ class Site:
         workers = serving.web_workers(is_sqlite=self.database is None)
         commands: Mapping[str, list[str]] = {
             "web": serving.web_command("127.0.0.1", self.port, workers=workers),
-            **serving.worker_commands(ROOT / "manage.py"),
+            **worker_commands(),
         }
         self.processes[name] = subprocess.Popen(
             commands[name],

@@ -19,13 +19,12 @@ from typing import Any
 
 import pytest
 
-from rexvqa_site import serving
-from tests.processes import ROOT, environment, migrated_home
+from tests.processes import ROOT, environment, migrated_home, worker_commands
 
 pytestmark = [pytest.mark.check, pytest.mark.services]
 PATIENCE = 180.0
-JOBS = next(iter(serving.worker_commands(ROOT / "manage.py").values()))
-SWEEPS = list(serving.worker_commands(ROOT / "manage.py").values())[1]
+JOBS = next(iter(worker_commands().values()))
+SWEEPS = list(worker_commands().values())[1]
 
 
 @contextmanager
