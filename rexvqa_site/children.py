@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import gc
+import logging
 import multiprocessing
 import os
 import signal
@@ -42,9 +44,9 @@ class Forked:
     As much of Popen as is needed. Whoever forks has no threads and no open connections.
     """
 
-    def __init__(self, begin: Callable[[], None], act: Callable[[], object]) -> None:
+    def __init__(self, name: str, begin: Callable[[], None], act: Callable[[], object]) -> None:
         gc.freeze()  # a collection of the child would write to, and so copy, all that it shares
-        self._process = multiprocessing.get_context("fork").Process(target=_run, args=(begin, act))
+        self._process = multiprocessing.get_context("fork").Process(name=name, target=_run, args=(begin, act))
         self._process.start()
         self.pid = self._process.pid or 0
         self.terminate, self.kill = self._process.terminate, self._process.kill
@@ -95,7 +97,7 @@ class Children:
     def start(self, name: str, *, n_short: int = 0) -> None:
         command, begin = self.commands[name], partial(_begin, os.getpid(), self.yields.get(name, 0))
         process = (
-            Forked(partial(_begin_here, begin, name, self.environment), command)
+            Forked(name, partial(_begin_here, begin, name, self.environment), command)
             if callable(command)
             else subprocess.Popen(command, env=self.environment, preexec_fn=begin)  # noqa: S603
         )
@@ -154,8 +156,14 @@ def _begin(parent: int, niceness: int) -> None:
 
 
 def _run(begin: Callable[[], None], act: Callable[[], object]) -> None:
+    """At its end it does what a program does then, which multiprocessing leaves out; nothing of its parent's."""
+    atexit._clear()
     begin()
-    act()
+    try:
+        act()
+    finally:
+        atexit._run_exitfuncs()
+        logging.shutdown()
 
 
 def _begin_here(begin: Callable[[], None], name: str, environment: Mapping[str, str]) -> None:

@@ -29,6 +29,7 @@ WORKERS: dict[str, tuple[tuple[str, ...], int]] = {
     "worker": (("images", "imports", "analysis", "models"), 2),
     "mail and sweeps": (WAITING, 4),
 }
+STOPS = (signal.SIGINT, signal.SIGTERM)
 YIELDS = dict.fromkeys(WORKERS, 10)  # whoever waits for a page comes before jobs and questions to models
 
 
@@ -89,12 +90,14 @@ def simulation_command(port_file: Path) -> list[str]:
 
 @contextlib.contextmanager
 def stop_signals() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into StopRequested inside the block."""
+    """Turn the first SIGINT or SIGTERM into StopRequested inside the block; further ones change nothing."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
+        for number in STOPS:  # a second one would break off the stop, and leave children behind
+            signal.signal(number, signal.SIG_IGN)
         raise StopRequested
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in STOPS}
     try:
         yield
     finally:

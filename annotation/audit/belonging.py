@@ -64,6 +64,12 @@ def check_media() -> None:
     """Raises MediaRefused where a place of images cannot be used, or is another site's, which would delete ours."""
     for place in media.places():
         claim(place)
+        if not isinstance(place, media.Folder) and settings.NODES == 1 and next(place.listed("home/"), None):
+            sentence = _(
+                "%(place)s holds files of several machines below home/, which a site on one would leave there. Set "
+                "REXVQA_NODES to 2 again; or copy them into the home of this machine, delete them there, and start."
+            )
+            raise media.MediaRefused("several_machines", sentence % {"place": place})
 
 
 def claim(place: media.Place) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -366,8 +367,9 @@ def _delete_emails(address: str) -> None:
     """Those that wait to be sent."""
     folder = Path(settings.TEMP_ROOT) / "letters"
     for letter in home_files.children(folder):
-        if json.loads(home_files.here(folder / letter.key).read_text())[-1].lower() == address:
-            home_files.drop(folder / letter.key)
+        with suppress(FileNotFoundError):  # it was sent meanwhile
+            if json.loads(home_files.here(folder / letter.key).read_text())[-1].lower() == address:
+                home_files.drop(folder / letter.key)
 
 
 def places_with(*words: str) -> dict[str, int]:

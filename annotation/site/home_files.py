@@ -9,6 +9,7 @@ which is swept as all working files.
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import shutil
 from collections.abc import Collection
@@ -69,6 +70,8 @@ def here(path: Path, *, but: Collection[str] = ()) -> Path:
             part.unlink(missing_ok=True)
 
     media.each(fetch, [name for name in found if name not in but])
+    with suppress(FileNotFoundError):
+        os.utime(copy)  # it is in use: not to be swept as old
     return copy
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import multiprocessing
 import os
 import select
 import signal
@@ -15,11 +17,13 @@ from pathlib import Path
 import pytest
 
 from annotation.site.privacy import SiteRefused
+from rexvqa_site import serving
 from rexvqa_site.children import (
     LONGEST_PAUSE,
     SECONDS_OF_A_SHORT_LIFE,
     SHORT_LIVES_IN_A_ROW,
     Children,
+    Forked,
     pause_before_start,
 )
 from tests.processes import ROOT, is_running
@@ -194,3 +198,24 @@ def test_a_forked_child_finds_what_a_program_would_find(tmp_path: Path, clock: C
         children.stop()
     assert tempfile.gettempdir() == before
     assert children.lives["worker"].process.returncode == -signal.SIGTERM
+
+
+def test_a_second_signal_does_not_break_off_a_stop() -> None:
+    with serving.stop_signals():
+        with pytest.raises(serving.StopRequested):
+            signal.raise_signal(signal.SIGINT)
+        for again in (signal.SIGINT, signal.SIGTERM):
+            signal.raise_signal(again)
+    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+
+
+def test_a_forked_child_does_at_its_end_what_a_program_does(tmp_path: Path) -> None:
+    """Such as telling what waits to be told."""
+
+    def act() -> None:
+        atexit.register((tmp_path / "told").write_text, multiprocessing.current_process().name)
+        sys.exit(3)
+
+    child = Forked("worker", lambda: None, act)
+    assert child.wait(60) == 3
+    assert (tmp_path / "told").read_text() == "worker"

@@ -172,7 +172,8 @@ def test_a_server_that_is_killed_leaves_nobody_at_work(home: Path) -> None:
     try:
         server.wait_until_greeted()
         eventually(server.is_well, "the worker never reported")
-        job = manage("shell", "-c", LONG_JOB, env=env).stdout.strip().splitlines()[-1]
+        longer = LONG_JOB.replace('"steps": 20', '"steps": 400')
+        job = manage("shell", "-c", longer, env=env).stdout.strip().splitlines()[-1]
         eventually(lambda: stored(home, job) == ("running", 1), "the job never started")
         workers = children_named("", server.process.pid)
         everybody = [*workers, *(pid for one in workers for pid in children_named("", one))]

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -78,6 +80,8 @@ class Command(ActCommand):
             sys.exit(max(1, child.exitcode))
 
     def _act_as_child(self, act: Callable[[], None], parent: int) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
         end_with_parent(parent)
         try:
             act()
@@ -166,8 +170,9 @@ class Command(ActCommand):
                 "  Nobody is administrator yet. This link works once; open it to make the first account:",
                 f"    {link}",
             ]
-        self.stdout.write("\n".join([*lines, "", "  Ctrl-C stops it.", ""]))
-        self.stdout.flush()
+        with suppress(OSError):  # nobody reads it, or the disk of the log is full: the site serves
+            self.stdout.write("\n".join([*lines, "", "  Ctrl-C stops it.", ""]))
+            self.stdout.flush()
 
 
 def _workers() -> dict[str, Callable[[], None]]:
@@ -193,4 +198,5 @@ def environment_of_children() -> dict[str, str]:
         "XDG_CACHE_HOME": str(cache),
         "PYTHONPYCACHEPREFIX": os.environ.get("PYTHONPYCACHEPREFIX", str(cache / "python")),
         "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(settings.BASE_DIR), os.environ.get("PYTHONPATH")))),
     }

@@ -17,6 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import Settings
 
+from annotation.audit.belonging import check_media
 from annotation.audit.deleting import clear_leftovers
 from annotation.enums import JobState
 from annotation.exports import review_report
@@ -29,7 +30,7 @@ from annotation.models import BankImport, Image, Job, Question, Upload, User
 from annotation.people.accounts import _delete_emails
 from annotation.people.mailing import send_email, try_to_send
 from annotation.site import home_files
-from annotation.site.media import MediaAway, place_at
+from annotation.site.media import MediaAway, MediaRefused, place_at
 from tests.annotation.exports.test_review_report import make_lively
 from tests.annotation.images.test_uploads import CREDITS, png, sent
 from tests.annotation.imaging.dicomfiles import chest, make_data_set, make_dicom
@@ -40,6 +41,7 @@ from tests.annotation.questionbank.test_zip_imports import send as send_zip
 from tests.jobs import work
 from tests.object_storage import ObjectStorage, TwoHomes, object_storage
 from tests.processes import environment, manage, migrated_site
+from tests.refusals import refuses
 
 KEYS = ("SECRET", "PSEUDONYM")
 pytestmark = [pytest.mark.services, pytest.mark.django_db]
@@ -101,6 +103,30 @@ def test_images_and_files_of_the_home_do_not_see_each_other(homes: TwoHomes, set
     home_files.hand_over(folder / "ab")
     assert list(place.entries()) == []
     assert [one.key for one in home_files.children(folder)] == ["ab"]
+
+
+def test_a_copy_that_is_used_again_is_not_swept(homes: TwoHomes) -> None:
+    path = homes.at("a") / "reports" / "one.zip"
+    path.parent.mkdir()
+    path.write_bytes(b"x")
+    home_files.hand_over(path)
+    there = homes.at("b") / "reports" / "one.zip"
+    os.utime(home_files.here(there), (0, 0))
+    copy = home_files.here(there)
+    clear_leftovers(timezone.now())
+    assert copy.exists()
+
+
+def test_a_site_of_one_machine_does_not_start_beside_files_of_several(homes: TwoHomes, settings: Settings) -> None:
+    path = homes.at("a") / "reports" / "one.zip"
+    path.parent.mkdir()
+    path.write_bytes(b"x")
+    check_media()
+    home_files.hand_over(path)
+    check_media()
+    settings.NODES = 1
+    with refuses(MediaRefused, "several_machines", match="Set REXVQA_NODES to 2 again"):
+        check_media()
 
 
 def test_nothing_changes_where_images_are_in_a_folder(homes: TwoHomes, settings: Settings) -> None:
