@@ -51,10 +51,6 @@ class Forked:
         self.pid = self._process.pid or 0
         self.terminate, self.kill = self._process.terminate, self._process.kill
 
-    @property
-    def returncode(self) -> int | None:
-        return self._process.exitcode
-
     def poll(self) -> int | None:
         return self._process.exitcode
 
@@ -128,7 +124,7 @@ class Children:
             raise SiteRefused(
                 "did_not_start",
                 f"the {name} ended {life.n_short} times in a row as soon as it was started, "
-                f"at last with status {life.process.returncode}; see the lines above",
+                f"at last with status {life.process.poll()}; see the lines above",
             )
         life.start_again_at = self.clock() + pause_before_start(life.n_short)
 

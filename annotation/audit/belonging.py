@@ -16,6 +16,7 @@ from annotation.audit.recording import lock_log, record
 from annotation.hashes import keyed_digest
 from annotation.models import AuditEvent
 from annotation.site import media
+from annotation.site.home_files import BELOW
 from annotation.site.privacy import SiteRefused
 
 NOTED = "site.keys_noted"
@@ -64,7 +65,7 @@ def check_media() -> None:
     """Raises MediaRefused where a place of images cannot be used, or is another site's, which would delete ours."""
     for place in media.places():
         claim(place)
-        if not isinstance(place, media.Folder) and settings.NODES == 1 and next(place.listed("home/"), None):
+        if not isinstance(place, media.Folder) and settings.NODES == 1 and next(place.listed(BELOW), None):
             sentence = _(
                 "%(place)s holds files of several machines below home/, which a site on one would leave there. Set "
                 "REXVQA_NODES to 2 again; or copy them into the home of this machine, delete them there, and start."

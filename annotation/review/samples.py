@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -55,9 +55,6 @@ from annotation.review.kernels.sampling import (
 from annotation.review.kernels.transitions import GONE, UNREVIEWED
 from annotation.site.slugs import free_slug
 from annotation.site.sorted_tables import Columns, OneAtATime, analyze, counted, lock
-
-if TYPE_CHECKING:
-    pass
 
 STORED_AT_ONCE = 2_000
 DEFAULT_PER_THOUSAND = 100

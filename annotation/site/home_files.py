@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from annotation.site.bucket import Bucket
 
 log = logging.getLogger(__name__)
+BELOW = "home/"  # how their keys in a bucket begin
 Found = tuple["Bucket", StoredFile]
 
 
@@ -120,7 +121,7 @@ def drop_others(path: Path, pattern: str) -> None:
 def forget_begun(before: datetime) -> None:
     """Parts of files whose writer was killed. Raises MediaAway."""
     for bucket in _buckets():
-        bucket.forget_begun("home/", before)
+        bucket.forget_begun(BELOW, before)
 
 
 def has_bucket() -> bool:
@@ -135,7 +136,7 @@ def _buckets() -> list[Bucket]:
 
 
 def _key(path: Path) -> str:
-    return f"home/{path.relative_to(settings.HOME).as_posix()}"
+    return f"{BELOW}{path.relative_to(settings.HOME).as_posix()}"
 
 
 def _copy_of(path: Path) -> Path:
