@@ -175,6 +175,7 @@ def _begin_here(begin: Callable[[], None], name: str, environment: Mapping[str, 
 
 
 def _kill_group(leader: subprocess.Popen[bytes] | Forked) -> None:
+    leader.kill()  # one that was just forked may lead no group yet
     with contextlib.suppress(ProcessLookupError):
         os.killpg(leader.pid, signal.SIGKILL)
 

@@ -74,7 +74,9 @@ def pytest(title: str, words: list[str], environment: dict[str, str]) -> int:
     print(f"\n=== {title} ===", flush=True)
     # One more than there are processors: browsers and servers are waited for.
     processes = ["-n", str(min(4, 1 + (os.cpu_count() or 1)))]
-    status = run([*processes, "--dist", "loadfile", "--no-loadscope-reorder", *words], environment)
+    # A test that hangs ends its process: once it is tried again, then the run ends.
+    shared_out = ["--dist", "loadfile", "--no-loadscope-reorder", "--max-worker-restart", "1"]
+    status = run([*processes, *shared_out, *words], environment)
     if status == TESTS_FAILED:
         status = once_more(title, words, environment)
     return 0 if status == NO_TEST_RAN and title != "tests" else status

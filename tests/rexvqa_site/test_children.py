@@ -200,13 +200,32 @@ def test_a_forked_child_finds_what_a_program_would_find(tmp_path: Path, clock: C
     assert children.lives["worker"].process.poll() == -signal.SIGTERM
 
 
+def test_a_child_that_leads_no_group_yet_is_ended_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tmp_path / "told"
+    os.mkfifo(told)
+
+    def begin(_parent: int, _niceness: int) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        told.write_text("here")
+        signal.pause()
+
+    monkeypatch.setattr("rexvqa_site.children._begin", begin)
+    monkeypatch.setattr("rexvqa_site.children.SECONDS_TO_STOP", 1)
+    children = Children({"worker": signal.pause}, os.environ)
+    children.start("worker")
+    assert told.read_text() == "here"
+    children.stop()
+    assert children.lives["worker"].process.poll() == -signal.SIGKILL
+
+
 def test_a_second_signal_does_not_break_off_a_stop() -> None:
+    before = signal.getsignal(signal.SIGINT)
     with serving.stop_signals():
         with pytest.raises(serving.StopRequested):
             signal.raise_signal(signal.SIGINT)
         for again in (signal.SIGINT, signal.SIGTERM):
             signal.raise_signal(again)
-    assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) == before
 
 
 def test_a_forked_child_does_at_its_end_what_a_program_does(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.processes import ROOT
+from tests.processes import PATIENCE, ROOT
 
 MODEL = "random-weights"
 SAYS_ADDRESS = "serves at "
@@ -175,6 +176,7 @@ def serve(model: str, projector: str) -> None:
     """Until standard input ends, as it does when the process that started this one is gone."""
     import xllamacpp
 
+    faulthandler.dump_traceback_later(PATIENCE, exit=True)  # whoever waits for the address is told when none comes
     params = xllamacpp.CommonParams()
     params.model.path, params.mmproj.path, params.mmproj_use_gpu = model, projector, False
     params.model_alias, params.port = {MODEL}, 0
@@ -183,6 +185,7 @@ def serve(model: str, projector: str) -> None:
         threads.n_threads = 1  # several wait for each other, which takes minutes where the processors are busy
     server = xllamacpp.Server(params)
     print(f"{SAYS_ADDRESS}{server.listening_address}", flush=True)
+    faulthandler.cancel_dump_traceback_later()
     sys.stdin.read()
 
 
