@@ -55,9 +55,9 @@ from annotation.questionbank.editing import labels_of_exam
 from annotation.questionbank.gates import gate_of
 from annotation.questionbank.kernels.column_matching import FIELD
 from annotation.questionbank.kernels.entries import STATE
-from annotation.questionbank.kernels.examfields import IMAGE_LISTS, TABLE_LISTS
+from annotation.questionbank.kernels.examfields import IMAGE_LISTS, TABLE_LISTS, ExamReader
 from annotation.questionbank.kernels.question_checks import PartState
-from annotation.questionbank.kernels.records import RecordReader, parsed, read_source
+from annotation.questionbank.kernels.records import parsed, read_source
 from annotation.questionbank.priors import images_at, keys_of_questions, roots_of
 from annotation.questionbank.validity import gate_is
 
@@ -385,7 +385,7 @@ def write_questions(
 
 
 def _checked(stored: Iterable[StoredQuestion], lists: Sequence[str], done: QuestionsWritten) -> Iterator[Record]:
-    readers: dict[str, RecordReader] = {}
+    readers: dict[str, ExamReader] = {}
     for one in stored:
         usual = usual_record(one, lists)
         done.n_not_given_back += not is_given_back(one, usual, readers)

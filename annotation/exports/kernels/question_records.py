@@ -13,7 +13,6 @@ from msgspec import Struct, field
 from msgspec.json import format as indented
 
 from annotation.enums import Difficulty, QuestionState, Sex, Task
-from annotation.files.kernels.strictjson import Entry
 from annotation.questionbank.kernels.entries import ID, OPTIONS, SEX, SPLIT, STATE, field_of_column
 from annotation.questionbank.kernels.examfields import (
     IMAGE_LISTS,
@@ -23,17 +22,20 @@ from annotation.questionbank.kernels.examfields import (
     PRIOR_FIELD,
     REPORT_FIELDS,
     TABLE_LISTS,
+    ExamReader,
+    put_back,
     take_out,
 )
 from annotation.questionbank.kernels.fields import (
     LETTERS,
     USUAL_TASK_NAMES,
+    encode_json,
     join_options,
     path_from,
     place_path,
     read_sex,
 )
-from annotation.questionbank.kernels.records import NOTHING_KEPT, KeptSource, RecordReader, RecordRules
+from annotation.questionbank.kernels.records import NOTHING_KEPT, KeptSource, content_sha256, extra_text
 
 encode = json.JSONEncoder(ensure_ascii=False).encode
 TASK_NAMES = {task: name for name, task in USUAL_TASK_NAMES.items()}
@@ -127,11 +129,14 @@ def usual_record(question: StoredQuestion, image_lists: Sequence[str] = IMAGE_LI
     """The record under the usual names of its fields; what does not count is taken out of these ``image_lists``."""
     found = _fields_of_exam(question)
     found |= _fields_of_wording(question, question.imported) | question.extra.get("fields", {})
-    usual = {own: name for name, own in _renamed(question).items()}
     layout = question.source.layout or _usual_layout(found)
     kept = question.source.as_written
     found |= kept
-    record = {usual.get(own, own): found.get(own if own in kept else usual.get(own, own)) for own in layout}
+    if renamed := _renamed(question):
+        usual = {own: name for name, own in renamed.items()}
+        record = {usual.get(own, own): found.get(own if own in kept else usual.get(own, own)) for own in layout}
+    else:
+        record = dict(zip(layout, map(found.get, layout), strict=True))
     if question.imported != question.written:
         before, now = question.imported.fields(), question.written.fields()
         written = _fields_of_wording(question, question.written)
@@ -148,8 +153,10 @@ def usual_record(question: StoredQuestion, image_lists: Sequence[str] = IMAGE_LI
 def record_of(question: StoredQuestion, usual: dict[str, Any]) -> dict[str, Any]:
     """The record, of its usual one, under the names that its file has."""
     renamed = _renamed(question)
+    if not renamed:
+        return usual
     record = {renamed.get(name, name): value for name, value in usual.items()}
-    if renamed and LEFT_OUT in record:
+    if LEFT_OUT in record:
         record[LEFT_OUT] = [{renamed.get(name, name): part for name, part in one.items()} for one in record[LEFT_OUT]]
     return record
 
@@ -162,17 +169,26 @@ def text_of(question: StoredQuestion, usual: dict[str, Any]) -> str:
     return indented(encode({question.key: record_of(question, usual) | mark}), indent=1)[1:-1].rstrip()
 
 
-def is_given_back(question: StoredQuestion, usual: dict[str, Any], readers: dict[str, RecordReader]) -> bool:
-    """Whether a question that did not change gives, read anew, all that was in its file.
+def is_given_back(question: StoredQuestion, usual: dict[str, Any], readers: dict[str, ExamReader]) -> bool:
+    """Whether a question that did not change, with its exam as the record names it, is what its file held.
 
     ``readers``, by folder, are kept between questions: a reader reads what questions of an exam share once.
     """
-    if question.imported != question.written:
+    imported = question.imported
+    if imported != question.written:
         return True
     if (folder := question.folder) not in readers:
-        readers[folder] = RecordReader(RecordRules(folder, min_explanation=0))
-    read, _problems = readers[folder].read(Entry(question.key, record_of(question, usual), ()))
-    return read is not None and read.content_sha256 == question.content_sha256
+        readers[folder] = ExamReader(folder)
+    record = usual
+    if usual.get(LEFT_OUT):
+        put_back(record := dict(usual))
+    exam, _problems = readers[folder].read(record)
+    return exam is not None and question.content_sha256 == content_sha256(
+        *(exam, imported.stem, imported.options, imported.answer, imported.explanation),
+        (imported.task, imported.category, imported.subcategory, imported.question_class),
+        extra_text(exam, encode_json(question.extra.get("fields", {})), question.extra.get("form", {})),
+        [place_path(path, folder) for path in imported.left_out],
+    )
 
 
 def _record_name(name: str) -> str:
@@ -255,8 +271,7 @@ def cell_text(name: str, value: Any) -> str:
 
 def line_of(question: StoredQuestion, usual: dict[str, Any]) -> str:
     """The record of JSON Lines: the id first, a difficulty that a side file gave last."""
-    record = record_of(question, usual)
-    record.pop(ID, None)
+    record = {name: value for name, value in record_of(question, usual).items() if name != ID}
     level = question.written.difficulty
     if level and not record.get("difficulty"):
         record["difficulty"] = level

@@ -81,8 +81,8 @@ def states_before(state: State) -> tuple[State, ...]:
 _SIGNS = "[=+\\-@＝＋－＠﹢﹣﹦﹫]"
 _FORMULA = re.compile(rf"^(?:'|\s*{_SIGNS}|[\t\r\n])")
 # Where a spreadsheet of another locale begins a new cell, or a new line: quotes do not keep it from that.
-_INSIDE = re.compile(rf"(?<=[;\t\r\n])(?=['\s]*{_SIGNS})")
-_MARKED_INSIDE = re.compile(rf"(?<=[;\t\r\n])'(?=['\s]*{_SIGNS})")
+_INSIDE = re.compile(rf"([;\t\r\n])(?=['\s]*{_SIGNS})")
+_MARKED_INSIDE = re.compile(rf"([;\t\r\n])'(?=['\s]*{_SIGNS})")
 # What pandas, polars, DuckDB, R or a spreadsheet reads otherwise than it is written: "MAR1" and "1-2" as days ...
 _MONTH = (
     "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
@@ -116,18 +116,18 @@ def neutralised(text: str) -> str:
     """Text that no spreadsheet takes for a formula, whatever ends a cell there, and no program for anything but text:
     one apostrophe in front of what could be. Reversible: see ``restored``.
     """
-    text = _INSIDE.sub("'", text)
+    text = _INSIDE.sub(r"\1'", text)
     return "'" + text if _is_taken_for_another(text) else text
 
 
 def restored(cell: str) -> str:
     """The text before ``neutralised``."""
-    return _MARKED_INSIDE.sub("", cell.removeprefix("'"))
+    return _MARKED_INSIDE.sub(r"\1", cell.removeprefix("'"))
 
 
 def read_cell(cell: str) -> str:
     """The text of a cell of any file: an apostrophe goes only where ``neutralised`` would have put it."""
-    return _MARKED_INSIDE.sub("", cell[1:] if cell[:1] == "'" and _is_taken_for_another(cell[1:]) else cell)
+    return _MARKED_INSIDE.sub(r"\1", cell[1:] if cell[:1] == "'" and _is_taken_for_another(cell[1:]) else cell)
 
 
 # --- The entries of a question file in any of its forms: one JSON object, JSON Lines, -------------

@@ -159,6 +159,11 @@ def content_sha256(
     return sha256_of("\0".join(parts))
 
 
+def extra_text(exam: ExamRecord, fields: str, form: dict[str, Any]) -> str:
+    """What is kept of a record beside its columns and is hashed; ``fields`` is JSON text."""
+    return f'{{"exam":{exam.extra},"fields":{fields},"form":{reading.encode_json(form) if form else "{}"}}}'
+
+
 class RecordRules(Struct, frozen=True):
     """What an import may set: where paths start, the shortest explanation, difficulties from a side file, how the
     columns of a foreign file are matched (None: the file is a question file), and the split of records that name none.
@@ -319,7 +324,7 @@ class RecordReader:
         further = check.kept({name: member for name, member in check.value.items() if name not in _read_here})
         if exam is None or check.problems:
             return None
-        extra = f'{{"exam":{exam.extra},"fields":{further},"form":{reading.encode_json(form) if form else "{}"}}}'
+        extra = extra_text(exam, further, form)
         groups = (task, category, subcategory, question_class)
         if self._rules.difficulties:
             difficulty = self._rules.difficulties.get(key, difficulty)
