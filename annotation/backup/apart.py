@@ -23,6 +23,7 @@ from annotation.site.media import Folder, StoredFile
 Report = Callable[[int, int], None]
 AGE = b"age-encryption.org/"  # how what age encrypted begins
 LIST, TAR = ".files", ".tar"
+NAMES = "media.files"  # the same list in a backup that holds its images
 
 
 class BackupRefused(Refused):
@@ -79,13 +80,14 @@ class Encryption:
 
         encrypt_file(str(plain), str(target), self.recipients)
 
-    def opened(self, data: bytes) -> bytes:
+    def opened(self, data: bytes, name: str) -> bytes:
         from pyrage import DecryptError, decrypt
 
         try:
             return bytes(decrypt(data, self.identities)) if data.startswith(AGE) else data
-        except DecryptError as error:
-            raise BackupRefused("not_for_identity", f"the identity does not open the backup: {error}") from None
+        except DecryptError:
+            sentence = f"holds an image that is damaged, or encrypted for another identity: {name}"
+            raise BackupRefused("not_for_identity", sentence) from None
 
     def open(self, source: Path, folder: Path) -> Path:
         """The backup as a tar file: itself, or decrypted into the folder."""
@@ -109,14 +111,17 @@ def list_of(backup: Path) -> Path:
 def copy_new(backup: Path, encryption: Encryption, report: Report) -> tuple[bytes, int, int]:
     """Have every stored file in ``media/`` beside the backup; returns the list of them, how many and how many bytes.
 
-    Files never change under their name: one that a list names and that is there is not read again.
+    Files never change under their name: one that a list names and that is there is not read again, unless it is plain
+    and a key is set now, or the other way round.
     """
     target, kept = _store_of(backup), KeptImage.all_of(backup.parent.glob(f"*{LIST}"))
-    there, listed = {entry.key for entry in target.entries()}, list[KeptImage]()
+    there, listed = {entry.key: entry.n_bytes for entry in target.entries()}, list[KeptImage]()
+    is_plain = not encryption.recipients
 
     def copy(entry: StoredFile) -> None:
         one = kept.get(entry.key)
-        if one is None or entry.key not in there or one.n_bytes != entry.n_bytes:
+        n_there = there.get(entry.key)  # age makes them longer
+        if one is None or n_there is None or one.n_bytes != entry.n_bytes or (n_there == entry.n_bytes) != is_plain:
             try:
                 data = media.read(entry.key)
             except FileNotFoundError:  # removed meanwhile, as people may ask
@@ -126,26 +131,34 @@ def copy_new(backup: Path, encryption: Encryption, report: Report) -> tuple[byte
         listed.append(one)
 
     media.each(copy, list(media.entries()), report)
-    listed.sort(key=lambda one: one.key)
-    text = "".join(f"{one.key} {one.n_bytes} {one.sha256}\n" for one in listed).encode()
-    return text, len(listed), sum(one.n_bytes for one in listed)
+    return lines_of(listed), len(listed), sum(one.n_bytes for one in listed)
 
 
-def fetch(backup: Path, sha256: str, target: Path, encryption: Encryption) -> None:
-    """The images of a backup, each held against its hash, into an empty folder. Raises BackupRefused."""
-    names, source = list_of(backup), _store_of(backup)
+def lines_of(listed: list[KeptImage]) -> bytes:
+    return "".join(sorted(f"{one.key} {one.n_bytes} {one.sha256}\n" for one in listed)).encode()
+
+
+def images_of(backup: Path, sha256: str, folder: Path, encryption: Encryption) -> None:
+    """Hold each image of an unpacked backup against its hash, and put those there that stand beside it.
+
+    Raises BackupRefused.
+    """
+    is_apart = not (folder / NAMES).exists()
+    names, source = (list_of(backup), _store_of(backup)) if is_apart else (folder / NAMES, Folder(folder / "media"))
     if not names.is_file() or hashlib.sha256(names.read_bytes()).hexdigest() != sha256:
         raise BackupRefused("not_a_backup", f"stands without its list of images: {names.name} is missing or another")
     for one in KeptImage.all_of([names]).values():
+        name = f"media/{one.key}"
         try:
-            data = encryption.opened(media.read(one.key, source))
+            data = encryption.opened(media.read(one.key, source), name)
         except FileNotFoundError:
-            raise BackupRefused("not_a_backup", f"lacks an image: media/{one.key} is not there") from None
+            raise BackupRefused("not_a_backup", f"lacks an image: {name} is not there") from None
         if hashlib.sha256(data).hexdigest() != one.sha256:
-            raise BackupRefused("not_a_backup", f"holds a damaged image: media/{one.key}")
-        path = target / one.key
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.write_bytes(data)
+            raise BackupRefused("not_a_backup", f"holds a damaged image: {name}")
+        if is_apart:
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.write_bytes(data)
 
 
 def keep_newest(folder: Path, n: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import lzma
+import os
 import shutil
 import sqlite3
 import tarfile
@@ -22,7 +23,7 @@ from django.db.models import Q
 from annotation.audit.belonging import claim
 from annotation.audit.recording import record
 from annotation.backup import taking
-from annotation.backup.apart import BackupRefused, Encryption, fetch
+from annotation.backup.apart import BackupRefused, Encryption, images_of
 from annotation.backup.taking import FORMAT, KEYS, TABLE_NAME, ledger
 from annotation.models import AuditEvent, User
 from annotation.site import media
@@ -168,9 +169,9 @@ def unpack_checked(source: Path, folder: Path, encryption: Encryption | None = N
     encryption = encryption or Encryption()
     try:
         with tarfile.open(encryption.open(source, folder)) as archive:
-            archive.extractall(folder, filter=_private_member)  # noqa: S202 - stricter than the filter of Python
-    except tarfile.FilterError as error:
-        raise _not_whole(f"{source} holds a file that would be written elsewhere: {error}") from error
+            for member in archive:
+                if not _unpack(archive, member, folder):
+                    raise _not_whole(f"{source} holds what is no file, or would be written elsewhere: {member.name}")
     except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise _not_whole(f"{source} is no tar file, or its end is missing: {error}") from error
     except OSError as error:
@@ -179,17 +180,27 @@ def unpack_checked(source: Path, folder: Path, encryption: Encryption | None = N
         manifest = _manifest(folder)
         _check_database(manifest, folder)
         if "files_sha256" in manifest:
-            fetch(source, manifest["files_sha256"], folder / "media", encryption)
+            images_of(source, manifest["files_sha256"], folder, encryption)
         _check_files(manifest, folder)
     except BackupRefused as error:
         raise _not_whole(f"{source} {error}") from error
     return manifest
 
 
-def _private_member(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo:
-    """As the data filter of Python wants it, and readable by its owner alone, whatever the backup says."""
-    filtered = tarfile.data_filter(member, folder)
-    return filtered.replace(mode=0o700 if filtered.isdir() else 0o600, deep=False)
+def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> bool:
+    """Whether it is a file that belongs into the folder; readable by its owner alone, whatever the backup says.
+
+    By hand: the Python 3.11.2 of Debian 12 has none of the filters of later ones.
+    """
+    root, path = folder.resolve(), (folder / member.name).resolve()
+    content = archive.extractfile(member) if member.isfile() else None
+    if content is None or not path.is_relative_to(root):
+        return False
+    for parent in reversed(path.relative_to(root).parents):
+        (root / parent).mkdir(exist_ok=True, mode=0o700)
+    with content, os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
+        shutil.copyfileobj(content, target, 1 << 20)
+    return True
 
 
 def _manifest(folder: Path) -> Manifest:

@@ -28,12 +28,11 @@ from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.backup.apart import BackupRefused, Encryption, copy_new, list_of
+from annotation.backup.apart import NAMES, BackupRefused, Encryption, KeptImage, copy_new, lines_of, list_of
 from annotation.jobs.handlers import JobKind, Progress, Result
 from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import AuditEvent, Job, User, WorkerBeat
 from annotation.site import media
-from annotation.site.media import StoredFile
 
 ENGINES = {"django.db.backends.sqlite3": "sqlite", "django.db.backends.postgresql": "postgresql"}
 Ledger = dict[str, Any]
@@ -101,6 +100,27 @@ def _scalar(cursor: CursorWrapper) -> Scalar:
     return scalar
 
 
+# Also tables and functions that a newer release has added: the next upgrade makes them again.
+EMPTY = """
+DO $$
+DECLARE one record;
+BEGIN
+    FOR one IN
+        SELECT 'TABLE' AS kind, c.oid, c.oid::regclass::text AS name
+        FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+        UNION ALL
+        SELECT 'ROUTINE', p.oid, p.oid::regprocedure::text
+        FROM pg_proc p WHERE p.pronamespace = current_schema()::regnamespace
+        ORDER BY kind DESC
+    LOOP
+        IF NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = one.oid AND d.deptype = 'e') THEN
+            EXECUTE format('DROP %s IF EXISTS %s CASCADE', one.kind, one.name);
+        END IF;
+    END LOOP;
+END $$
+"""
+
+
 def load(source: Path) -> None:
     """Replace the content of the database by the snapshot in ``source``. Raises BackupRefused."""
     connections.close_all()
@@ -110,7 +130,10 @@ def load(source: Path) -> None:
             leftover.unlink(missing_ok=True)
         _copy_sqlite(source, place)
     else:
-        _run_postgres("pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", str(source))
+        script = source.with_suffix(".sql")
+        _run("pg_restore", "--no-owner", f"--file={script}", str(source), environment=dict(os.environ))
+        words = ("--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--single-transaction")
+        _run_postgres("psql", *words, f"--command={EMPTY}", f"--file={script}")
 
 
 def check_dump(source: Path) -> None:
@@ -202,16 +225,25 @@ def _make_durable(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _add(archive: tarfile.TarFile, entry: StoredFile) -> int | None:
-    """Bytes of a stored file; None for one that was removed while the backup was written, as people may ask."""
-    try:
-        with media.opened(entry.key) as file:
-            member = tarfile.TarInfo(f"media/{entry.key}")
-            member.size, member.mtime, member.mode = file.size, int(entry.changed_at), 0o600
-            archive.addfile(member, file)
-    except FileNotFoundError:
-        return None
-    return member.size
+def _add(archive: tarfile.TarFile, name: str, data: bytes, *, at: float = 0) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mtime, member.mode = len(data), int(at), 0o600
+    archive.addfile(member, io.BytesIO(data))
+
+
+def _add_images(archive: tarfile.TarFile, report: Report) -> dict[str, Any]:
+    """Without one that was removed while the backup was written, as people may ask."""
+    files, listed = list(media.entries()), list[KeptImage]()
+    for number, one in enumerate(files, start=1):
+        with contextlib.suppress(FileNotFoundError):
+            data = media.read(one.key)
+            _add(archive, f"media/{one.key}", data, at=one.changed_at)
+            listed.append(KeptImage(one.key, len(data), hashlib.sha256(data).hexdigest()))
+        report(number, len(files))
+    names = lines_of(listed)
+    _add(archive, NAMES, names)
+    counts = {"n_files": len(listed), "n_bytes": sum(one.n_bytes for one in listed)}
+    return {**counts, "files_sha256": hashlib.sha256(names).hexdigest()}
 
 
 def _write(target: Path, snapshot: Path, found: dict[str, Any], *, report: Report) -> dict[str, Any]:
@@ -222,18 +254,9 @@ def _write(target: Path, snapshot: Path, found: dict[str, Any], *, report: Repor
             if (settings.HOME / key).exists():
                 archive.add(settings.HOME / key, arcname=key)
         if "n_files" not in found:
-            files = list(media.entries())
-            sizes = list[int]()
-            for number, one in enumerate(files, start=1):
-                if (size := _add(archive, one)) is not None:
-                    sizes.append(size)
-                report(number, len(files))
-            found |= {"n_files": len(sizes), "n_bytes": sum(sizes)}
+            found |= _add_images(archive, report)
         manifest = {"format": FORMAT, **found}
-        body = json.dumps(manifest, indent=1).encode()
-        entry = tarfile.TarInfo("manifest.json")
-        entry.size, entry.mode = len(body), 0o600
-        archive.addfile(entry, io.BytesIO(body))
+        _add(archive, "manifest.json", json.dumps(manifest, indent=1).encode())
     return manifest
 
 

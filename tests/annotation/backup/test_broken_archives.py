@@ -60,6 +60,11 @@ def with_other_rows(members: Members) -> Members:
     return with_manifest(members, rows={**rows, "annotation_user": 7})
 
 
+def older(members: Members) -> Members:
+    """As an earlier version wrote it: images without their hashes."""
+    return with_manifest(without(members, "media.files"), files_sha256=None)
+
+
 BROKEN: dict[str, tuple[Callable[[Members], Members], str]] = {
     "no manifest": (lambda m: without(m, "manifest.json"), "has no manifest.json"),
     "manifest is no JSON": (lambda m: {**m, "manifest.json": b"\xff{"}, "manifest.json that cannot be read"),
@@ -74,11 +79,28 @@ BROKEN: dict[str, tuple[Callable[[Members], Members], str]] = {
     "database is cut": (lambda m: {**m, "db.sqlite3": m["db.sqlite3"][:50_000]}, "holds a damaged database"),
     "empty database": (lambda m: {**m, "db.sqlite3": b""}, "holds a damaged database: no such table"),
     "other rows": (with_other_rows, "holds another database than its manifest says: rows differ"),
-    "a file is missing": (lambda m: without(m, "media/ab/rendition"), "holds 0 of 1 files"),
-    "a file is cut": (lambda m: {**m, "media/ab/rendition": b"pix"}, "holds 3 of 6 bytes"),
+    "a file is missing": (lambda m: without(m, "media/ab/rendition"), "lacks an image: media/ab/rendition"),
+    "a file is changed": (lambda m: {**m, "media/ab/rendition": b"Pixels"}, "a damaged image: media/ab/rendition"),
+    "a list is changed": (lambda m: {**m, "media.files": b""}, "stands without its list of images"),
+    "a list is missing": (lambda m: without(m, "media.files"), "stands without its list of images"),
+    "a further file": (lambda m: {**m, "media/ab/more": b"more"}, "holds 2 of 1 files"),
+    "an older one lacks a file": (lambda m: without(older(m), "media/ab/rendition"), "holds 0 of 1 files"),
+    "a file of an older one is cut": (lambda m: {**older(m), "media/ab/rendition": b"pix"}, "holds 3 of 6 bytes"),
     "a key is cut": (lambda m: {**m, "pseudonym_key": b"x"}, "holds a damaged pseudonym_key"),
     "a way out": (lambda m: {**m, "../elsewhere": b"x"}, "would be written elsewhere"),
 }
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE])
+def test_what_is_no_file_is_refused(tmp_path: Path, kind: bytes) -> None:
+    entry = tarfile.TarInfo("media")
+    entry.type, entry.linkname = kind, "/etc"
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.addfile(entry)
+    (tmp_path / "into").mkdir()
+    with refuses(BackupRefused, "not_a_backup", match="what is no file"):
+        unpack_checked(tmp_path / "a.tar", tmp_path / "into")
+    assert not any((tmp_path / "into").iterdir())
 
 
 @pytest.mark.parametrize("broken", BROKEN)
