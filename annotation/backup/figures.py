@@ -31,6 +31,8 @@ def figures(health: Health, *, at: datetime) -> str:
             lines.append(f'rexvqa_disk_free_bytes{{place="{place}"}} {shutil.disk_usage(folder).free}')
     if backups := kept_backups():
         lines.append(f"rexvqa_backup_age_seconds {(at - backups[0].taken_at).total_seconds():.0f}")
+    if (drilled := settings.BACKUP_ROOT / "drilled").exists():
+        lines.append(f"rexvqa_drill_age_seconds {at.timestamp() - drilled.stat().st_mtime:.0f}")
     if health.database == "ok":
         before = perf_counter()
         lines += _jobs(at)

@@ -149,7 +149,7 @@ class Stack:
         self.wait_for_health()
 
     def _pool(self) -> None:
-        """Web servers alone ask pgbouncer: the file /etc/rexvqa/web.env of docs/deploy.md."""
+        """Web servers alone ask pgbouncer: the file /etc/rexvqa/rexvqa-web.env of docs/deploy.md."""
         with closing(psycopg2.connect(self.database.url)) as line, line, line.cursor() as cursor:
             cursor.execute("ALTER ROLE torture SET jit = off")
         folder = self.database.home
@@ -160,7 +160,7 @@ class Stack:
             pooler = ["setpriv", f"--reuid={self.database.user}", "--clear-groups", *pooler]
         self.begin("pgbouncer", Part(pooler, self._plain(), Path("/")))
         url = f"postgres://torture@127.0.0.1:{self.ports['pgbouncer']}/rexvqa?pool_mode=transaction"
-        (self.home / "etc/web.env").write_text(f"DATABASE_URL={url}\n")
+        (self.home / "etc/rexvqa-web.env").write_text(f"DATABASE_URL={url}\n")
 
     def manage(self, *words: str) -> str:
         """By the script that an administrator calls."""
@@ -168,11 +168,15 @@ class Stack:
         return subprocess.run(command, env=self._plain(), check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def _unit(self, name: str, instance: str) -> Part:
-        common, own = (unit(self.text("rexvqa-.service.d/common.conf")), unit(self.text(name).replace("%i", instance)))
-        env = {**self._plain(), **self.site_env}
+        """As systemd has it: what stands in a drop-in comes after the unit, and what comes last counts."""
+        common, own = (
+            unit(self.text(place).replace("%i", instance).replace("%p", name.partition("@")[0]))
+            for place in ("rexvqa-.service.d/common.conf", name)
+        )
+        env = self._plain()
         for pair in own.get("Environment", []):
             env.update(assigned(pair))
-        for place in own.get("EnvironmentFile", []):
+        for place in (*own.get("EnvironmentFile", []), *common["EnvironmentFile"]):
             if (path := Path(place.removeprefix("-"))).exists():
                 env.update(assigned(path.read_text()))
         (command,) = own["ExecStart"]

@@ -25,7 +25,7 @@ def test_the_page_names_every_file() -> None:
     page = (ROOT / "docs/deploy.md").read_text()
     named = {path for path in DEPLOY.rglob("*") if path.is_file() and path.suffix not in (".service", ".timer")}
     assert {path.name for path in named if path.name not in page} == set()
-    assert "rexvqa-*.service rexvqa-*.timer" in page
+    assert "rexvqa-*.service rexvqa-*.timer reading-room-drill.*" in page
     assert all(f"{path.stem}.timer" in page for path in TIMERS)
     (queues,) = re.findall(r"for queue in ([a-z ]+); do", page)
     assert set(queues.split()) == set(QUEUES)
@@ -33,18 +33,21 @@ def test_the_page_names_every_file() -> None:
 
 @pytest.mark.parametrize("path", SERVICES, ids=lambda path: path.name)
 def test_units_run_commands_that_are_there(path: Path) -> None:
-    commands = re.findall(r"manage\.py (\w+)", path.read_text())
+    script = (DEPLOY / "drill").read_text() if path.stem == "reading-room-drill" else ""
+    commands = re.findall(r"manage\.py (\w+)", path.read_text() + script)
     own = {found.stem for found in ROOT.glob("*/management/commands/*.py")} | {"clearsessions"}
     assert commands
     assert set(commands) <= own
     assert set(unit(path.read_text())) <= {
         *("Description", "Type", "Environment", "EnvironmentFile", "ExecStart", "ExecStartPost", "KillMode", "Nice"),
-        *("Restart", "RestartSec", "TimeoutStartSec", "TimeoutStopSec", "WantedBy"),
+        *("After", "Restart", "RestartSec", "TimeoutStartSec", "TimeoutStopSec", "WantedBy"),
     }
 
 
 def test_every_timer_has_its_service() -> None:
-    assert {path.stem for path in TIMERS} == {"rexvqa-backup", "rexvqa-deletion", "rexvqa-digests"}
+    assert {path.stem for path in TIMERS} == {
+        *("rexvqa-backup", "rexvqa-deletion", "rexvqa-digests", "reading-room-drill"),
+    }
     assert all(path.with_suffix(".service") in SERVICES for path in TIMERS)
 
 
@@ -63,7 +66,7 @@ def test_systemd_reads_the_units(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert [line for line in done.stderr.splitlines() if "rexvqa-" in line] == []
+    assert [line for line in done.stderr.splitlines() if "rexvqa-" in line or "reading-room" in line] == []
 
 
 def test_settings_of_the_file_are_settings_of_the_site() -> None:

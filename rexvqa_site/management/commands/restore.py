@@ -43,5 +43,6 @@ class Command(ActCommand):
             self.stdout.write(f"undone: {one['at']:.19} {act_in_words(one['act'])} ({words})")
         self.stdout.write(
             "Tokens and links of the backup work again, also those that were revoked since. Look through them on the "
-            "page “Site”, or end them all, with what is named above: manage.py end_restored"
+            f"page “Site”, or end them all{', with what is named above' * bool(manifest['removals'])}: "
+            "manage.py end_restored"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from contextlib import closing
@@ -219,4 +220,9 @@ def test_prometheus_reads_figures_by_the_token(
     assert told['rexvqa_part_ok{part="worker"}'] == "0"
     assert told['rexvqa_rows_written{table="annotation_user"}'] == str(cora.pk)
     assert "rexvqa_backup_age_seconds" not in told, "there is no backup: its age is not known"
+    assert "rexvqa_drill_age_seconds" not in told
+    (tmp_path / "drilled").touch()  # as docs/deploy/drill does
+    os.utime(tmp_path / "drilled", (0, at.timestamp() - 86_400))
+    again = monitor.get(reverse("healthz"), headers=asks).content.decode()
+    assert re.search(r"(?m)^rexvqa_drill_age_seconds 8640\d$", again)
     assert set(client.get(reverse("healthz"), headers=asks).json()) == {"status"}
