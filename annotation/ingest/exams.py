@@ -2,7 +2,7 @@
 
 A unit is one file, or one ZIP as a whole. Each is decoded in the child process, its files are written, and its rows
 follow in one short transaction; a unit that is refused leaves neither row nor file, only an audit event. Safe to
-run twice: what came in before counts as a duplicate.
+run twice: what came in before counts as a duplicate, unless it was by an earlier run of the same upload.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from annotation.audit.recording import record
 from annotation.enums import ImageState
 from annotation.imaging.kernels.codestreams import SENTENCES, ImageRefused
 from annotation.ingest import storage
-from annotation.ingest.matching import Source, has_come_in, missing_images, pending_images, roots_of
+from annotation.ingest.matching import Source, has_come_in, images_of_runs, missing_images, pending_images, roots_of
 from annotation.ingest.sandbox import Decoder
 from annotation.ingest.source_files import ArchiveLimits, Found, find_units, is_companion, open_archive, read_file
 from annotation.ingest.storing import PreparedImage, prepare_image, store_rows
@@ -66,6 +66,15 @@ class IngestResult:
     def n_met(self) -> int:
         """Images of this run that questions waited for."""
         return len(self.image_ids) - len(self.unmet_ids) + self.n_held
+
+    def add_earlier(self, begun: Sequence[datetime]) -> int:
+        """What runs before this one brought in of the same files, begun then. How many images that is."""
+        found = images_of_runs(begun)
+        unmet = [image for image, _exam, is_named in found if not is_named]
+        self.image_ids[:0], self.unmet_ids[:0] = [image for image, _exam, _is_named in found], unmet
+        self.exam_ids |= {exam for _image, exam, _is_named in found}
+        self.n_waiting += len(found) - len(unmet)
+        return len(found)
 
     def said(self) -> tuple[Counter[str], Counter[str]]:
         """Of the images of this run: why some are in quarantine now, and what was warned of."""

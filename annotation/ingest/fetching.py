@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -23,7 +22,6 @@ from annotation.models import QuestionBank, Upload, User
 from annotation.models.fields import public_id
 from annotation.site import home_files
 
-EARLIER = "came_in.json"  # the images of a run that the PACS ended
 MOST_IMAGES, MOST_NUMBERS, MOST_DAYS = 20_000, 2_000, 366
 
 
@@ -89,13 +87,14 @@ def keep_fetch(pacs: str, query: Query, *, bank: QuestionBank | None, actor: Use
 
 
 def fetch_upload(
-    upload: Upload, folder: Path, *, at: datetime, search_text: SearchText, watch: Watcher
+    upload: Upload, folder: Path, earlier: Sequence[datetime], *, at: datetime, search_text: SearchText, watch: Watcher
 ) -> tuple[IngestResult, dict[str, Any]]:
-    """Fetch what its job asks for. Raises PacsRefused and PacsAway; begun again it goes on with what is missing."""
+    """Fetch what its job asks for. Raises PacsRefused and PacsAway; begun again it goes on with what is missing.
+
+    ``earlier``: when runs of this job before were begun.
+    """
     query = msgspec.json.decode((folder / QUERY_FILE).read_bytes(), type=Query)
-    kept = folder / EARLIER
     (folder / "files").mkdir(exist_ok=True, mode=0o700)
-    earlier: list[int] = json.loads(kept.read_text()) if kept.is_file() else []
     with PacsClient.of(pacs_named(upload.asked["pacs"])) as client:
         fetched = fetch_images(
             client,
@@ -108,15 +107,14 @@ def fetch_upload(
             watch=watch,
         )
     result = fetched.result
-    result.image_ids[:0] = earlier
     Upload.objects.filter(pk=upload.pk).update(
         n_files=upload.n_files + result.n_files, n_bytes=upload.n_bytes + fetched.n_bytes
     )
     if fetched.problem is not None:
-        kept.write_text(json.dumps(result.image_ids))
-        home_files.hand_over(kept, to=folder_of(upload.public_id) / EARLIER)
         raise fetched.problem
-    return result, {"known": max(0, fetched.n_known - len(earlier)), "more": fetched.has_more}
+    n_before = result.add_earlier(earlier)
+    result.n_files += n_before
+    return result, {"known": max(0, fetched.n_known - n_before), "more": fetched.has_more}
 
 
 def fetch_images(

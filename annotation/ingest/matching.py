@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from msgspec import Struct
 
 from annotation.enums import IdentifierKind, ImageState
@@ -59,6 +60,13 @@ def roots_of(bank: QuestionBank | None) -> list[str]:
 def has_come_in(source: Source) -> bool:
     """Whether the very same bytes came in before; an image that was removed does not come back."""
     return Image.objects.filter(source_sha256=source.sha256).exclude(source_sha256="").exists()
+
+
+def images_of_runs(begun: Sequence[datetime]) -> list[tuple[int, int, bool]]:
+    """The images of runs that were begun then, with their exams, and whether a question named each by its path."""
+    named = SourceIdentifier.objects.filter(image_id=OuterRef("pk"), kind=IdentifierKind.IMAGE_PATH).exclude(root="")
+    found = Image.objects.filter(ingested_at__in=begun).annotate(is_named=Exists(named)).order_by("pk")
+    return list(found.values_list("pk", "exam_id", "is_named"))
 
 
 def stored_uids(uids: Iterable[str]) -> set[str]:

@@ -116,8 +116,8 @@ def folder_of(name: str) -> Path:
 def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     """The job: take the kept files in, search them for text, give them their credits, delete the files.
 
-    A cancelled or failed job keeps the files, so that it can be tried again; what came in before then counts as a
-    duplicate. Raises IngestRefused without files.
+    A cancelled or failed job keeps the files, so that it can be tried again; the moments at which its runs began tell
+    what they brought in. Raises IngestRefused without files.
     """
     from annotation.ingest.exams import ingest_paths  # loads pydicom: not at every start
 
@@ -126,6 +126,10 @@ def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     files = folder / "files"
     if not files.is_dir() and not (folder / QUERY_FILE).is_file():
         raise IngestRefused("upload_gone", _gone())
+
+    at, runs = timezone.now(), upload.asked.get("runs", [])
+    Upload.objects.filter(pk=upload.pk).update(asked=upload.asked | {"runs": [*runs, at.isoformat()]})
+    earlier = [datetime.fromisoformat(run) for run in runs]
 
     def search_text(image: Image) -> None:
         check_text(image, at=timezone.now())
@@ -137,17 +141,18 @@ def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     if (folder / QUERY_FILE).is_file():
         from annotation.ingest.fetching import fetch_upload
 
-        result, of_fetch = fetch_upload(upload, folder, at=timezone.now(), search_text=search_text, watch=watch)
+        result, of_fetch = fetch_upload(upload, folder, earlier, at=at, search_text=search_text, watch=watch)
     else:
         result = ingest_paths(
             sorted(files.iterdir()),
             bank=upload.bank,
             actor=upload.created_by,
-            at=timezone.now(),
+            at=at,
             uploaded_from=files,
             search_text=search_text,
             watch=watch,
         )
+        result.n_duplicates = max(0, result.n_duplicates - result.add_earlier(earlier))
     _search_flagged(result.image_ids)
     answer = result.as_json() | {"image_ids": result.image_ids, "unmet_ids": result.unmet_ids[:MOST_UNMET]} | of_fetch
     answer |= _credit(folder / CREDITS_FILE, upload)

@@ -82,6 +82,33 @@ def test_the_job_takes_in_searches_credits_and_cleans_up(
             uploading.ingest_upload(Reports(), {"upload": upload.public_id})
 
 
+@pytest.mark.parametrize("ends", [RuntimeError, SystemExit])
+def test_what_an_earlier_run_of_this_upload_brought_in_is_imported(
+    client: Client, cora: User, home: Path, monkeypatch: pytest.MonkeyPatch, ends: type[BaseException]
+) -> None:
+    """Its worker is ended in the middle; of three new pictures one was sent twice, another was here before."""
+
+    class Ended(Reports):
+        def report(self, done: int, total: int, message: str = "") -> None:
+            if done == 3:
+                raise ends
+
+    monkeypatch.setattr(text, "find_text", lambda *_given: [])
+    client.force_login(cora)
+    seeds = (9, 1, 2, 1, 3)
+    for chosen in (seeds[:1], seeds):
+        client.post(reverse("upload-new"), {"files": [sent(f"{n}.png", png(seed)) for n, seed in enumerate(chosen)]})
+    first, upload = Upload.objects.order_by("pk")
+    uploading.ingest_upload(Reports(), {"upload": first.public_id})
+    with pytest.raises(ends):
+        uploading.ingest_upload(Ended(), {"upload": upload.public_id})
+    assert Image.objects.count() == 3
+    result = uploading.ingest_upload(Reports(), {"upload": upload.public_id})
+    counts = {"files": 5, "images": 3, "exams": 3, "duplicates": 2}
+    assert {name: result[name] for name in counts} == counts
+    assert len(set(result["image_ids"])) == len(result["unmet_ids"]) == 3
+
+
 def test_the_page_and_the_report(client: Client, upload: Upload) -> None:
     refused = [{"file": "=cmd.png", "code": "format", "message": "This is not a DICOM, PNG or JPEG file."}]
     result = {"files": 2, "images": 1, "exams": 1, "duplicates": 0, "quarantined": 0, "refused": refused}

@@ -209,6 +209,7 @@ def test_a_fetch_from_the_page_survives_that_the_pacs_goes_away(client: Client, 
     assert Image.objects.count() == 1
     result = uploading.ingest_upload(Reports(), {"upload": upload.public_id})
     assert (result["images"], result["known"], result["more"], result["refused"]) == (3, 0, False, [])
+    assert (result["files"], result["exams"], len(result["unmet_ids"])) == (3, 3, 3)
     assert len(set(result["image_ids"])) == 3
     assert archive.fetched.count("3.0") == 1
     assert not folder.exists()

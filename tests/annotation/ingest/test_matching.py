@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -142,6 +142,10 @@ def test_an_upload_fills_by_its_path_in_the_folder(
     facts = ingest(upload, bank=bank, uploaded_from=upload).as_json()
     assert facts["images"] == 3
     assert views_of(bank) == {1: ["checking", "checking"], 2: ["checking"]}
+    again = ingest(upload, bank=bank, uploaded_from=upload, at=noon + timedelta(minutes=1))
+    assert (again.n_duplicates, again.add_earlier([noon])) == (3, 3)
+    facts = again.as_json()
+    assert (facts["images"], facts["exams"], facts["waiting"], facts["met"]) == (3, 2, 3, 3)
 
 
 def test_an_image_completes_what_the_question_file_left_out(ingest: Ingest, release: Path, noon: datetime) -> None:
