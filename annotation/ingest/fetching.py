@@ -133,7 +133,8 @@ def fetch_images(
     try:
         wanted = _find(client, query, fetched, watch)
     except (PacsRefused, PacsAway) as problem:
-        fetched.problem, wanted = problem, []
+        fetched.problem = problem
+        return fetched
     fetched.result = ingest_paths(
         (),
         fetched=_files(client, wanted, fetched, folder),
@@ -151,7 +152,6 @@ def fetch_images(
 def _find(client: PacsClient, query: Query, fetched: Fetched, watch: Watcher | None) -> list[Instance]:
     wanted: list[Instance] = []
     tell = watch or (lambda done, total: None)
-    tell(0, 0)
     for study in client.studies(query):
         tell(0, 0)
         found = client.instances(study, query)

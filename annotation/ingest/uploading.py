@@ -141,6 +141,8 @@ def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     if (folder / QUERY_FILE).is_file():
         from annotation.ingest.fetching import fetch_upload
 
+        if not runs:  # else it says why the last one ended, until the PACS answers
+            watch(0, 0)
         result, of_fetch = fetch_upload(upload, folder, earlier, at=at, search_text=search_text, watch=watch)
     else:
         result = ingest_paths(

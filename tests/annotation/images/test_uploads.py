@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
 from typing import Any
@@ -127,6 +127,25 @@ def test_the_page_and_the_report(client: Client, upload: Upload) -> None:
     assert AuditEvent.objects.filter(act="upload.report_taken").count() == 1
     assert b"".join(report).decode().splitlines()[1].startswith("'=cmd.png,format")
     assert reverse("upload", args=[upload.public_id]) in client.get(reverse("uploads")).content.decode()
+
+
+def test_the_page_says_what_its_job_waits_for_and_offers_what_is_not_refused(client: Client, upload: Upload) -> None:
+    def page() -> str:
+        return client.get(reverse("upload", args=[upload.public_id])).content.decode()
+
+    archive, away = reverse("upload-archive", args=[upload.public_id]), "The PACS “try” does not answer now"
+    Job.objects.update(message=away, attempts=2, due_at=datetime(2026, 3, 1, 14, 24, 18, tzinfo=UTC))
+    assert away in page()
+    assert "tried again by itself at" in page()
+    assert "Waiting for a worker" not in page()
+    assert archive not in page()
+    Job.objects.update(state=JobState.RUNNING)
+    assert away in page()
+    Job.objects.update(state=JobState.SUCCEEDED, result={})
+    assert away not in page()
+    assert archive in page()
+    Job.objects.update(state=JobState.QUEUED, attempts=1, due_at=None)
+    assert "it was begun once" in " ".join(page().split())
 
 
 @pytest.mark.logs("upload.archived")

@@ -188,12 +188,17 @@ def test_the_command_goes_on_where_it_ended(archive: StandIn, tmp_path: Path) ->
 
 
 class Reports:
+    def __init__(self) -> None:
+        self.told = list[str]()
+
     def report(self, done: int, total: int, message: str = "") -> None:
-        pass
+        self.told.append(message)
 
 
 @pytest.mark.django_db
-def test_a_fetch_from_the_page_survives_that_the_pacs_goes_away(client: Client, cora: User, archive: StandIn) -> None:
+def test_a_fetch_from_the_page_survives_that_the_pacs_goes_away(
+    client: Client, cora: User, archive: StandIn, settings: Settings
+) -> None:
     client.force_login(cora)
     asked = {"pacs": "try", "accession_numbers": "A-0\nA-1\nA-2", "modalities": ["CR"], "most": "10"}
     answer = client.post(reverse("upload-fetch"), asked)
@@ -204,9 +209,16 @@ def test_a_fetch_from_the_page_survives_that_the_pacs_goes_away(client: Client, 
     folder = uploading.folder_of(upload.public_id)
     assert (folder / "query.json").stat().st_mode & 0o77 == 0
     archive.faults = ["", 503, 503, 503]
+    reports = Reports()
     with pytest.raises(PacsAway):
-        uploading.ingest_upload(Reports(), {"upload": upload.public_id})
+        uploading.ingest_upload(reports, {"upload": upload.public_id})
     assert Image.objects.count() == 1
+    assert reports.told[0] == "asking the PACS"
+    settings.DICOMWEB, reports = (Pacs("try", "http://127.0.0.1:9"),), Reports()
+    with pytest.raises(PacsAway):
+        uploading.ingest_upload(reports, {"upload": upload.public_id})
+    assert reports.told == [], "why the last one ended stays in sight until the PACS answers"
+    settings.DICOMWEB = (archive.pacs,)
     result = uploading.ingest_upload(Reports(), {"upload": upload.public_id})
     assert (result["images"], result["known"], result["more"], result["refused"]) == (3, 0, False, [])
     assert (result["files"], result["exams"], len(result["unmet_ids"])) == (3, 3, 3)

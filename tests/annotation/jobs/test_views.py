@@ -75,6 +75,17 @@ def test_a_job_that_starts_again_says_so(client: Client, cora: User, job: Job) -
         assert ("The worker was stopped in the middle" in page) is is_told
 
 
+def test_a_step_is_shown_while_it_is_taken_and_bytes_have_a_unit(client: Client, cora: User, job: Job) -> None:
+    client.force_login(cora)
+    for state, is_shown in ((JobState.RUNNING, True), (JobState.SUCCEEDED, False), (JobState.FAILED, False)):
+        Job.objects.update(state=state, message="asking the PACS")
+        assert ("asking the PACS" in client.get(address(job)).content.decode()) is is_shown
+    Job.objects.update(kind="store_questions", message="", progress_done=58_458_112, progress_total=67_371_991)
+    assert "55.8 MB / 64.3 MB" in markup(client.get(address(job))).replace("\xa0", " ")
+    Job.objects.update(message="Checking the wording")
+    assert "58,458,112 / 67,371,991" in markup(client.get(address(job)))
+
+
 def test_the_fragment_is_only_the_job(client: Client, cora: User, job: Job) -> None:
     client.force_login(cora)
     response = client.get(address(job), headers={"HX-Request": "true"})
