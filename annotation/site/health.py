@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 from importlib.util import find_spec
@@ -20,8 +20,8 @@ from django.db import Error, InterfaceError, OperationalError, connection, trans
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from annotation.enums import SWEEPS, JobQueue
-from annotation.models import WorkerBeat
+from annotation.enums import SWEEPS, JobQueue, JobState
+from annotation.models import Job, WorkerBeat
 from annotation.site.media import fault_of_media
 from annotation.site.privacy import is_open_to_others
 
@@ -71,6 +71,7 @@ _FULL_SYSTEM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _LOCKED_SQLITE = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})  # for longer than a writer waits
 _AWAY_POSTGRES = ("08", "57P", "53300")  # connection exceptions, shutting down and starting up, too many connections
 SECONDS_UNTIL_WORKER_IS_LATE = 30
+SILENT_ONES_SHOWN = timedelta(minutes=5)
 SECONDS_OF_A_LOCK = 4  # no act of ours writes so long
 MOST_SECONDS_APART = 5.0  # of two clocks
 
@@ -102,7 +103,7 @@ class Health(Struct, frozen=True):
 def health_of_site(*, at: datetime) -> Health:
     began = monotonic()
     database = _database()
-    worker = _worker(at) if database == "ok" else "not known without the database"
+    worker = state_of_workers(at) if database == "ok" else "not known without the database"
     # A database that took seconds until here is no clock that is off.
     by_now = at + timedelta(seconds=monotonic() - began)
     clock = fault_of_clock(at=by_now) or "ok" if database == "ok" else "not known without the database"
@@ -144,26 +145,45 @@ def _storage() -> str:
 
 
 def has_worker(at: datetime) -> bool:
-    return _worker(at) == "ok"
+    return state_of_workers(at) == "ok"
 
 
-def _worker(at: datetime) -> str:
+def state_of_workers(at: datetime) -> str:
+    """ "ok", or what is wrong."""
     beats = list(WorkerBeat.objects.exclude(queues="").order_by("beat_at").values_list("beat_at", "queues"))
     if not beats:
         return "no worker is at work"
     seconds = int((at - beats[-1][0]).total_seconds())
     if seconds > SECONDS_UNTIL_WORKER_IS_LATE:
         return f"no worker has been seen for {seconds} s"
-    alive = at - timedelta(seconds=SECONDS_UNTIL_WORKER_IS_LATE)
-    taken = {queue for beat_at, queues in beats if beat_at >= alive for queue in queues.split()}
+    taken = _taken(at, beats)
     left = [queue for queue in (*JobQueue.values(), SWEEPS) if queue not in taken]
     return f"no worker takes the jobs of: {', '.join(left)}" if left else "ok"
 
 
-def seen_workers(at: datetime) -> list[tuple[WorkerBeat, bool]]:
-    """Those of the last hour, and of each whether it is silent, which one that ended well is not."""
-    beats = WorkerBeat.objects.exclude(queues="").filter(beat_at__gte=at - timedelta(hours=1)).order_by("name")
-    return [(one, one.beat_at < at - timedelta(seconds=SECONDS_UNTIL_WORKER_IS_LATE)) for one in beats]
+def seen_workers(at: datetime) -> list[tuple[WorkerBeat, bool, bool]]:
+    """Each with whether it is silent, which one that ended well is not, and whether others begin its jobs again.
+
+    Silent ones for some minutes, or as long as a job is called running that fell silent with it.
+    """
+    limit = timedelta(seconds=SECONDS_UNTIL_WORKER_IS_LATE)
+    beats = list(WorkerBeat.objects.exclude(queues="").order_by("name"))
+    taken = _taken(at, ((one.beat_at, one.queues) for one in beats))
+    silent_jobs = Job.objects.filter(state=JobState.RUNNING, heartbeat_at__lt=at - limit)
+    jobs = list(silent_jobs.values_list("queue", "heartbeat_at"))
+    found = []
+    for one in beats:
+        queues, is_silent = set(one.queues.split()), one.beat_at < at - limit
+        has_job = any(queue in queues and abs(last - one.beat_at) < limit for queue, last in jobs if last)
+        if has_job or at - one.beat_at < SILENT_ONES_SHOWN:
+            found.append((one, is_silent, queues | {SWEEPS} <= taken))
+    return found
+
+
+def _taken(at: datetime, beats: Iterable[tuple[datetime, str]]) -> set[str]:
+    """The queues whose jobs a worker takes now."""
+    alive = at - timedelta(seconds=SECONDS_UNTIL_WORKER_IS_LATE)
+    return {queue for beat_at, queues in beats if beat_at >= alive for queue in queues.split()}
 
 
 def _privacy() -> str:

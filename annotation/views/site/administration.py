@@ -29,7 +29,7 @@ from annotation.people.revived import end_revived, revived
 from annotation.people.roles import held_roles
 from annotation.refusals import Refused
 from annotation.review.selected_questions import outcome_of_job
-from annotation.site.health import Health, health_of_site, seen_workers
+from annotation.site.health import Health, health_of_site, seen_workers, state_of_workers
 from annotation.site.permissions import is_administrator, site_roles
 from annotation.site.site_overview import parts_of_site, versions
 from annotation.site.sorted_tables import BoundedPaginator, Columns, sorted_page
@@ -123,8 +123,11 @@ SORTED_BY: Columns = {"job": AsRead("title"), "state": "state", "who": AsRead("c
 def job_list(request: AuthenticatedRequest) -> HttpResponse:
     jobs = jobs_of(request.user).defer("params", "result")  # of an act on a whole bank they are long
     context = sorted_page(request.GET, jobs, SORTED_BY, JOBS_PER_PAGE, BoundedPaginator)
-    workers = seen_workers(timezone.now()) if is_administrator(request.user) else []
-    context |= {"workers": workers, "n_silent": sum(is_silent for _worker, is_silent in workers)}
+    if is_administrator(request.user):
+        at = timezone.now()
+        workers = seen_workers(at)
+        context |= {"workers": workers, "state_of_workers": state_of_workers(at)}
+        context["n_silent"] = sum(is_silent for _worker, is_silent, _is_followed in workers)
     return render(request, "annotation/jobs/list.html", context)
 
 

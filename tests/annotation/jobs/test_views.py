@@ -45,13 +45,42 @@ def test_administrators_see_which_worker_is_silent(client: Client, ada: User, co
     for name, seconds in (("here-1", 5), ("lost-2", 90)):
         WorkerBeat.objects.create(name=name, queues="images", beat_at=timezone.now() - timedelta(seconds=seconds))
     client.force_login(ada)
-    here, lost = markup(client.get(reverse("jobs"))).split("here-1")[1].split("lost-2")
+    page = markup(client.get(reverse("jobs")))
+    here, lost = page.split("here-1")[1].split("lost-2")
     assert "at work" in here
     assert "silent" not in here
     assert "silent" in lost
-    assert "begun again by another" in lost
+    assert "begun again by another" not in lost, "nobody sweeps"
+    assert "No worker takes the jobs of: imports, analysis, models, mail, sweeps." in page
+    for queues, is_promised in (("mail sweeps", True), ("sweeps", True), ("mail imports", False)):
+        WorkerBeat.objects.update_or_create(name="also", defaults={"queues": queues, "beat_at": timezone.now()})
+        lost = markup(client.get(reverse("jobs"))).split("lost-2")[1]
+        assert ("begun again by another" in lost) is is_promised
+    WorkerBeat.objects.filter(name="here-1").update(queues="imports")
+    assert "begun again by another" not in markup(client.get(reverse("jobs"))), "nobody takes images"
     client.force_login(cora)
-    assert "here-1" not in client.get(reverse("jobs")).content.decode()
+    page = client.get(reverse("jobs")).content.decode()
+    assert "here-1" not in page
+    assert "No worker" not in page
+
+
+def test_a_silent_worker_is_listed_for_minutes_or_while_its_job_is_left(client: Client, ada: User, job: Job) -> None:
+    def listed() -> str:
+        return client.get(reverse("jobs")).content.decode()
+
+    client.force_login(ada)
+    fell_silent = timezone.now() - timedelta(minutes=4)
+    WorkerBeat.objects.create(name="lost-2", queues="images", beat_at=fell_silent)
+    assert "lost-2" in listed()
+    fell_silent -= timedelta(minutes=2)
+    WorkerBeat.objects.update(beat_at=fell_silent)
+    Job.objects.update(queue="images", state=JobState.RUNNING, heartbeat_at=fell_silent - timedelta(minutes=9))
+    assert "lost-2" not in listed(), "it is the job of another"
+    Job.objects.update(heartbeat_at=fell_silent + timedelta(seconds=4))
+    assert "lost-2" in listed()
+    Job.objects.update(state=JobState.SUCCEEDED)
+    assert "lost-2" not in listed()
+    assert "No worker has been seen for" in listed()
 
 
 def test_a_result_is_told_in_words(client: Client, cora: User, job: Job) -> None:
