@@ -66,7 +66,9 @@ def query_of(
 
 
 def keep_fetch(pacs: str, query: Query, *, bank: QuestionBank | None, actor: User, at: datetime) -> Upload:
-    """Start the job. The accession numbers are in a file of their own until it has succeeded, and nowhere else."""
+    """Start the job. The accession numbers are in a file of their own until it has succeeded, and nowhere else; then
+    those without an exam, as long as working files are kept.
+    """
     name, named = public_id(), pacs_named(pacs)
     folder = folder_of(name)
     (folder / "files").mkdir(parents=True, mode=0o700)
@@ -91,7 +93,8 @@ def fetch_upload(
 ) -> tuple[IngestResult, dict[str, Any]]:
     """Fetch what its job asks for. Raises PacsRefused and PacsAway; begun again it goes on with what is missing.
 
-    ``earlier``: when runs of this job before were begun.
+    Beside the result: what is told of the fetch, with the accession numbers that have no exam there. ``earlier``: when
+    runs of this job before were begun.
     """
     query = msgspec.json.decode((folder / QUERY_FILE).read_bytes(), type=Query)
     (folder / "files").mkdir(exist_ok=True, mode=0o700)
@@ -114,7 +117,8 @@ def fetch_upload(
         raise fetched.problem
     n_before = result.add_earlier(earlier)
     result.n_files += n_before
-    return result, {"known": max(0, fetched.n_known - n_before), "more": fetched.has_more}
+    told = {"known": max(0, fetched.n_known - n_before), "more": fetched.has_more}
+    return result, told | {"without_exam": client.without_exam}
 
 
 def fetch_images(

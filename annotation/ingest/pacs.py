@@ -94,6 +94,7 @@ class PacsClient:
 
     def __init__(self, pacs: Pacs, *, pause: Callable[[float], object] = time.sleep) -> None:
         self.pacs, self._pause = pacs, pause
+        self.without_exam = list[str]()  # accession numbers that were asked for
         self._headers = _authorization(pacs) | {"Accept-Encoding": "identity", "User-Agent": "rexvqa-reading-room"}
         self._adapter = WatchedAdapter(
             certificates=settings.DICOMWEB_CERTIFICATES, max_retries=0, pool_connections=1, pool_maxsize=1
@@ -116,6 +117,8 @@ class PacsClient:
         for conditions in searches(query):
             found = self._search("studies", {**conditions})
             uids = dict.fromkeys(uid for one in found if (uid := study_in(one, query)))
+            if not uids and "AccessionNumber" in conditions:
+                self.without_exam.append(conditions["AccessionNumber"])
             yield from [uid for uid in uids if uid not in given]
             given.update(uids)
 

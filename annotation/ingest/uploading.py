@@ -39,6 +39,7 @@ JOB_KIND: JobKind[IngestParams] = JobKind("ingest_upload", JobQueue.IMAGES)
 PURPOSE = "images"
 CREDITS_FILE = "credits.csv"
 QUERY_FILE = "query.json"  # what to fetch from a PACS, in place of files that were sent
+WITHOUT_EXAM_FILE = "without_exam.txt"  # the accession numbers of it that have none
 MOST_PARTS = 32
 MOST_UNMET = 500  # images that no question waited for, kept to tell which names came near
 
@@ -159,7 +160,24 @@ def ingest_upload(progress: Progress, params: IngestParams) -> Result:
     answer = result.as_json() | {"image_ids": result.image_ids, "unmet_ids": result.unmet_ids[:MOST_UNMET]} | of_fetch
     answer |= _credit(folder / CREDITS_FILE, upload)
     home_files.drop(folder_of(upload.public_id))
+    if numbers := answer.pop("without_exam", []):
+        answer["without_exam"] = len(numbers)
+        _keep_without_exam(upload, numbers)
     return answer
+
+
+def without_exam(upload: Upload) -> list[str]:
+    """Accession numbers that the PACS knows no exam of; none once the file is gone that alone has them."""
+    kept = home_files.here(folder_of(upload.public_id)) / WITHOUT_EXAM_FILE
+    return kept.read_text().splitlines() if kept.is_file() else []
+
+
+def _keep_without_exam(upload: Upload, numbers: Sequence[str]) -> None:
+    folder = folder_of(upload.public_id)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / WITHOUT_EXAM_FILE).touch(mode=0o600)
+    (folder / WITHOUT_EXAM_FILE).write_text("\n".join(numbers))
+    home_files.hand_over(folder)
 
 
 def images_of_upload(upload: Upload) -> list[int]:

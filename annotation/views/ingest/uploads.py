@@ -124,6 +124,9 @@ def upload(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "may_manage": is_coordinator(request.user),
         "may_decide": may_see_quarantine(request.user),
     }
+    if shown.asked.get("pacs") and job and job.state == JobState.SUCCEEDED:
+        context["is_nothing_there"] = not (result.get("files") or result.get("known"))
+        context["without_exam"] = uploading.without_exam(shown) if result.get("without_exam") else []
     if job and job.state == JobState.SUCCEEDED and shown.bank and is_coordinator(request.user):
         context["n_missing"] = missing_images(shown.bank).count()
         context["near"] = near_names(shown.bank, result.get("unmet_ids", []))

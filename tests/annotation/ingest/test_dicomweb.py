@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import Settings
 
+from annotation.audit.deleting import clear_leftovers
 from annotation.imaging.kernels.codestreams import ImageRefused
 from annotation.ingest import pacs, uploading
 from annotation.ingest.fetching import query_of
@@ -230,6 +232,31 @@ def test_a_fetch_from_the_page_survives_that_the_pacs_goes_away(
     assert "Images from the PACS “try”" in page
     assert "3 accession numbers" in page
     assert '<span class="tag">try</span>' in client.get(reverse("uploads")).content.decode()
+
+
+@pytest.mark.parametrize("numbers", ["A-0\nB-7\nB-8", "B-7\nB-8"])
+def test_the_page_says_what_the_pacs_does_not_have(
+    client: Client, cora: User, archive: StandIn, numbers: str, settings: Settings
+) -> None:
+    def page() -> str:
+        return " ".join(client.get(reverse("upload", args=[upload.public_id])).content.decode().split())
+
+    client.force_login(cora)
+    asked = {"pacs": "try", "accession_numbers": numbers, "modalities": ["CR"], "most": "10"}
+    client.post(reverse("upload-fetch"), asked)
+    upload = Upload.objects.get()
+    result = uploading.ingest_upload(Reports(), {"upload": upload.public_id})
+    Job.objects.update(state="succeeded", result=result)
+    stored = [Job.objects.values(), Upload.objects.values(), AuditEvent.objects.values()]
+    assert "B-7" not in str([list(rows) for rows in stored])
+    is_nothing_there = "A-0" not in numbers
+    assert ("The PACS has no image by what was asked for: CR" in page()) is is_nothing_there
+    assert ("Files read" in page()) is not is_nothing_there
+    assert 'knows no exam of 2 accession numbers: <bdi class="mono">B-7, B-8</bdi>' in page()
+    for file in settings.TEMP_ROOT.rglob("*.*"):
+        assert (file.name, file.stat().st_mode & 0o77) == ("without_exam.txt", 0)
+    clear_leftovers(timezone.now() + timedelta(hours=13))
+    assert "knows no exam of 2 accession numbers; which ones is no longer kept" in page()
 
 
 def test_the_page_says_that_no_pacs_is_set_and_what_is_wrong(
