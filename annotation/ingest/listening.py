@@ -46,13 +46,15 @@ def listen(keep: Keep, senders: Sequence[Sender]) -> ThreadedAssociationServer:
 
 
 def _admit(event: evt.Event, senders: Sequence[Sender]) -> None:
-    asking = event.assoc.requestor
-    title = asking.primitive.calling_ae_title if asking.primitive else ""
-    address = ip_address(asking.address)
+    request, address = event.assoc.requestor.primitive, ip_address(event.assoc.requestor.address)
+    title, called = (request.calling_ae_title, request.called_ae_title) if request else ("", "")
     if not any(title == one.title and address in one.network for one in senders):
-        log.warning("a sender was turned away: %s is not in REXVQA_DICOM_SENDERS with its title", address)
+        log.warning("a sender was turned away: %r at %s is not in REXVQA_DICOM_SENDERS", title, address)
         event.assoc.acse.send_reject(*NOT_KNOWN)
         event.assoc.kill()
+    elif called != settings.DICOM_TITLE:  # pynetdicom refuses it, and its log is off
+        ours = settings.DICOM_TITLE
+        log.warning("a sender was turned away: %r at %s called %r, and this site is %r", title, address, called, ours)
 
 
 def _keep(event: evt.Event, keep: Keep) -> int:

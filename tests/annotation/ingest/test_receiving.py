@@ -62,7 +62,9 @@ def asked(port: int, title: str, called: str = "READINGROOM") -> Any:
     return entity.associate("127.0.0.1", port, ae_title=called)
 
 
-def test_who_is_named_with_title_and_address_may_send(kept: tuple[Kept, list[Exception]], settings: Settings) -> None:
+def test_who_is_named_with_title_and_address_may_send(
+    kept: tuple[Kept, list[Exception]], settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     found, errors = kept
     sent = dcmread(io.BytesIO(make_dicom()))
     association = asked(settings.DICOM_PORT, "ROOM")
@@ -72,7 +74,15 @@ def test_who_is_named_with_title_and_address_may_send(kept: tuple[Kept, list[Exc
     association.release()
     assert [(uid, sender, data[128:132]) for data, uid, sender in found] == [("1.2.3.4", "ROOM", b"DICM")]
     for title, called in (("OTHER", "READINGROOM"), ("FAR", "READINGROOM"), ("ROOM", "ELSE")):
-        assert asked(settings.DICOM_PORT, title, called).is_rejected
+        refused = asked(settings.DICOM_PORT, title, called)
+        assert refused.is_rejected
+        assert refused.acceptor.primitive.diagnostic == (0x07 if called == "ELSE" else 0x03)
+    turned_away = [one.getMessage() for one in caplog.records if "turned away" in one.getMessage()]
+    assert turned_away == [
+        "a sender was turned away: 'OTHER' at 127.0.0.1 is not in REXVQA_DICOM_SENDERS",
+        "a sender was turned away: 'FAR' at 127.0.0.1 is not in REXVQA_DICOM_SENDERS",
+        "a sender was turned away: 'ROOM' at 127.0.0.1 called 'ELSE', and this site is 'READINGROOM'",
+    ]
 
 
 def later(upload: Upload, seconds: int) -> datetime:
