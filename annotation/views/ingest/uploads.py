@@ -25,6 +25,7 @@ from annotation.ingest.describing import images_of_banks, say_views, stated_view
 from annotation.ingest.matching import missing_images
 from annotation.ingest.serving import image_descriptors
 from annotation.ingest.uploading import images_of_upload
+from annotation.jobs.queueing import may_manage
 from annotation.models import AuditEvent, QuestionBank, Rendition, Upload
 from annotation.models.fields import AsRead
 from annotation.outcomes.next_steps import next_of_images
@@ -122,6 +123,7 @@ def upload(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "silence": settings.DICOM_SILENCE_SECONDS,
         "may_delete": is_administrator(request.user),
         "may_manage": is_coordinator(request.user),
+        "may_manage_job": job is not None and may_manage(request.user, job),
         "may_decide": may_see_quarantine(request.user),
     }
     if shown.asked.get("pacs") and job and job.state == JobState.SUCCEEDED:

@@ -259,6 +259,13 @@ def test_the_page_says_what_the_pacs_does_not_have(
     assert "knows no exam of 2 accession numbers; which ones is no longer kept" in page()
 
 
+def test_an_administrator_cancels_what_they_began_on_its_page(client: Client, ada: User, archive: StandIn) -> None:
+    client.force_login(ada)
+    client.post(reverse("upload-fetch"), {"pacs": "try", "accession_numbers": "A-0", "modalities": ["CR"], "most": "1"})
+    page = client.get(reverse("upload", args=[Upload.objects.get().public_id])).content.decode()
+    assert reverse("job-cancel", args=[Job.objects.get().public_id]) in page
+
+
 def test_the_page_says_that_no_pacs_is_set_and_what_is_wrong(
     client: Client, cora: User, settings: Settings, archive: StandIn
 ) -> None:
