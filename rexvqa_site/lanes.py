@@ -10,6 +10,7 @@ thread for as long as its connection stands, so that of one address only so many
 
 from __future__ import annotations
 
+import io
 import os
 import tempfile
 import threading
@@ -20,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from django.core.exceptions import BadRequest
 
 WAITING_THREADS = 256  # of the web server, each with a client of its own
 MOST_AWAITED = 64  # bodies of one address: a hospital behind one sends far fewer at a time
@@ -93,6 +96,26 @@ class Awaited:
                     del self.n[address]
 
 
+class Whole(io.RawIOBase):
+    """The body up to its announced end. Where it ends before, the client went away, and no view answers: Django and the
+    check of the CSRF token pass over an ``OSError``, and files that came whole would be taken for all.
+    """
+
+    def __init__(self, environ: Environ) -> None:
+        self.source, self.left = environ["wsgi.input"], announced(environ)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, place: Any) -> int:
+        part = self.source.read(min(len(place), self.left))
+        if not part and self.left:
+            raise BadRequest("The body ended before its announced length")
+        self.left -= len(part)
+        place[: len(part)] = part
+        return len(part)
+
+
 class Lanes:
     """A WSGI application in front of another one."""
 
@@ -119,6 +142,7 @@ class Lanes:
             if announced(environ) and not may_come:
                 return _refused(start_response, "503 Service Unavailable")
             if lane is Lane.UPLOADS:  # the program reads it
+                environ["wsgi.input"] = io.BufferedReader(Whole(environ), PART)
                 answered = self._of(lane, environ)
             elif not take_in(environ):
                 return _refused(start_response, "400 Bad Request")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.core.exceptions import BadRequest
 from django.core.handlers.wsgi import WSGIRequest
 
 from rexvqa_site.lanes import IN_MEMORY, MOST_TAKEN_IN, THREADS, Lane, Lanes, lane_of, take_in
@@ -189,6 +190,18 @@ def test_a_client_that_goes_in_the_middle_reaches_nothing(told: list[Any]) -> No
     assert not list(Lanes(program, images="/images/")(environ, lambda *said: told.append(said)))
     assert told[0][0].startswith("400")
     assert reached == []
+
+
+@pytest.mark.parametrize("read", [WSGIRequest.read, WSGIRequest.readlines, lambda sent: sent.read(MOST_TAKEN_IN)])
+def test_what_ends_early_is_never_taken_for_whole(read: Callable[[WSGIRequest], object], told: list[Any]) -> None:
+    def program(environ: dict[str, Any], start_response: Any) -> Body:
+        read(WSGIRequest(environ))
+        return echo(environ, start_response)
+
+    sent = request("/uploads/new/", b"first line\n" * 99, REQUEST_METHOD="POST")
+    with pytest.raises(BadRequest, match="ended before"):
+        Lanes(program, images="/images/")(sent | {"CONTENT_LENGTH": str(MOST_TAKEN_IN + 1)}, told.append)
+    assert told == []
 
 
 def test_what_the_program_says_is_closed_where_it_ran_but_a_file_is_passed_on() -> None:

@@ -84,6 +84,8 @@ def _page_without_person(status: int, title: str, message: str) -> HttpResponse:
 
 @anyone
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    for handler in request.upload_handlers:
+        handler.upload_interrupted()  # of a file that came in part
     if is_for_api(request):
         return problem_answer(400, _WORDS[400], _("This request could not be read."))
     return _page_without_person(

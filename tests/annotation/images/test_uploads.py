@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
@@ -14,6 +15,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.urls import reverse
 from PIL import Image as Picture
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
@@ -24,6 +26,7 @@ from annotation.ingest import uploading
 from annotation.ingest.describing import credit_images
 from annotation.ingest.kernels.credits import IngestRefused, parse_credits
 from annotation.models import AuditEvent, Image, Job, QuestionBank, SourceIdentifier, Upload, User
+from rexvqa_site.lanes import PART, Whole
 from tests.refusals import refuses
 
 from .conftest import MakeImage
@@ -64,6 +67,33 @@ def test_files_are_kept_under_their_paths_and_a_job_waits(upload: Upload, cora: 
     assert upload.job is not None
     assert (upload.job.kind, upload.job.state) == ("ingest_upload", JobState.QUEUED)
     assert AuditEvent.objects.filter(act="upload.kept").exists()
+
+
+@pytest.mark.parametrize("address", ["upload-new", "api-uploads"])
+def test_of_an_upload_that_is_stopped_nothing_is_stored(
+    address: str, cora: User, home: Path, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """However many of its files had come, and though the token of the form came as well."""
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(cora)
+    client.get(reverse("upload-new"))
+    token = client.cookies["csrftoken"].value
+    files = [sent(f"{n}.png", bytes(PART)) for n in range(4)]
+    content = {"csrfmiddlewaretoken": token, "files": files, "paths": json.dumps(["a/0.png"] * 4)}
+    body = encode_multipart(BOUNDARY, content)
+    came = body[: body.index(b"3.png") + PART // 2]
+    environ: dict[str, Any] = {
+        "PATH_INFO": reverse(address),
+        "REQUEST_METHOD": "POST",
+        "CONTENT_TYPE": MULTIPART_CONTENT,
+        "CONTENT_LENGTH": str(len(body)),
+        "HTTP_X_CSRFTOKEN": token,
+        "wsgi.input": io.BytesIO(came),
+    }
+    environ["wsgi.input"] = io.BufferedReader(Whole(environ))
+    assert client.request(**environ).status_code == 400
+    assert (Upload.objects.count(), list(settings.TEMP_ROOT.iterdir())) == (0, [])
+    assert not [line for line in caplog.records if line.levelno >= logging.ERROR]
 
 
 def test_the_job_takes_in_searches_credits_and_cleans_up(
