@@ -28,6 +28,7 @@ if broker_url.startswith("filesystem"):
     }
 elif broker_url.startswith("redis"):  # kombu waits for an answer without end
     broker_transport_options = {"socket_timeout": 3, "socket_connect_timeout": 3}
+    worker_disable_prefetch = True  # else who is busy holds messages; of the others the sweep sends them again
 task_publish_retry_policy = {"max_retries": 1, "interval_start": 0}  # a page waits; the sweep sends it again
 
 task_queues = [Queue(name, queue_arguments={"x-max-priority": 9}) for name in QUEUES]

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
 SWEEP, SECONDS_BETWEEN_SWEEPS = "sweep", 4  # their row among the workers; Celery's beat asks every five seconds
-SECONDS_UNTIL_NEXT_NUDGE = 15
+SECONDS_UNTIL_NEXT_NUDGE = 10
 
 
 @transaction.atomic
@@ -174,14 +174,20 @@ def delete_old(at: datetime) -> None:
 
 
 def nudge_forgotten(at: datetime) -> None:
-    """Send the message again for jobs that wait long: it may be lost.
+    """Send the message again for jobs that wait long: it may be lost, or held by a worker that is busy, since each that
+    is acknowledged as its job begins makes room for another.
 
-    While other jobs run, waiting is nothing unusual, so that a message is sent again more rarely.
+    Only into queues that hold fewer messages than jobs wait, so that none pile up while all workers are busy.
     """
-    is_busy = Job.objects.filter(state=JobState.RUNNING).exists()
-    late = at - timedelta(seconds=SECONDS_UNTIL_NEXT_NUDGE * (8 if is_busy else 1))
-    overdue = Q(nudged_at__lt=late) | Q(nudged_at=None, created_at__lt=late) | Q(due_at__gt=F("nudged_at"))
-    waiting = list(Job.objects.due(at).filter(overdue).order_by("-priority", "created_at")[:20])
+    from annotation.jobs.running import n_messages
+
+    late = at - timedelta(seconds=SECONDS_UNTIL_NEXT_NUDGE)
+    overdue = Q(nudged_at__lt=late) | Q(nudged_at=None, created_at__lt=late)
+    due = Job.objects.due(at)
+    n_due = due.order_by().values_list("queue").annotate(n=Count("pk"), n_late=Count("pk", filter=overdue))
+    short = [queue for queue, n, n_late in n_due if n_late and n_messages(queue) < n]
+    told_too_early = Q(due_at__gt=F("nudged_at"))
+    waiting = list(due.filter(overdue & Q(queue__in=short) | told_too_early).order_by("-priority", "created_at")[:20])
     Job.objects.filter(pk__in=[job.pk for job in waiting]).update(nudged_at=at)
     for job in waiting:
         nudge(job)

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from smtplib import SMTPServerDisconnected
+from typing import Any
 
 from billiard.exceptions import SoftTimeLimitExceeded, TimeLimitExceeded
 from billiard.pool import SIG_SOFT_TIMEOUT
-from celery import current_task, shared_task
+from celery import current_app, current_task, shared_task
 from celery.signals import task_failure
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
@@ -140,6 +141,14 @@ def send(job: Job) -> None:
         soft_time_limit=limit,
         time_limit=limit + SECONDS_TO_TIDY,
     )
+
+
+def n_messages(queue: str) -> int:
+    """How many wait in it for a worker. Raises what the broker raises."""
+    with current_app.connection_for_write() as connection, connection.channel() as channel:
+        declared: Any = current_app.amqp.queues[queue].bind(channel).queue_declare()
+        n: int = declared.message_count
+        return n
 
 
 @task_failure.connect

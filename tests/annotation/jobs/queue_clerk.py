@@ -1,4 +1,4 @@
-"""In a process of its own with the home of a site: ``enqueue N STEPS SECONDS``, ``cancel`` the newest, ``told``."""
+"""In a process of its own with the home of a site: ``enqueue(_once) N STEPS SECONDS``, ``cancel``, ``told``."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ def told(word: str, *more: str) -> Any:
         about.set({"request": REQUEST})
         for job in ask_for(int(more[0]), int(more[1]), float(more[2])):
             send(job)  # and so twice
+    elif word == "enqueue_once":
+        ask_for(int(more[0]), int(more[1]), float(more[2]))
     elif word == "cancel":
         cancel(Job.objects.latest("pk"), actor=User.objects.create(email="c@example.org"), at=timezone.now())
     return {

@@ -23,6 +23,7 @@ from tests.processes import ROOT, environment, migrated_home, worker_commands
 
 pytestmark = [pytest.mark.check, pytest.mark.services]
 PATIENCE = 180.0
+MOST_SECONDS_WITHOUT_WORK = 60.0  # of a job beside a worker that is free, its start included
 JOBS = next(iter(worker_commands().values()))
 SWEEPS = list(worker_commands().values())[1]
 
@@ -80,10 +81,10 @@ class Workers:
         done = subprocess.run(command, env=self.env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(done.stdout.splitlines()[-1])
 
-    def wait_for(self, condition: Callable[[Any], bool], what: str) -> Any:
-        deadline = time.monotonic() + PATIENCE
+    def wait_for(self, condition: Callable[[Any], bool], what: str, patience: float = PATIENCE) -> Any:
+        deadline = time.monotonic() + patience
         while not condition(found := self.told("told")):
-            assert time.monotonic() < deadline, f"{what} did not come within {PATIENCE:.0f} s: {found}"
+            assert time.monotonic() < deadline, f"{what} did not come within {patience:.0f} s: {found}"
         return found
 
     def states(self) -> Counter[str]:
@@ -134,6 +135,21 @@ def test_none_is_lost_and_none_done_twice_when_one_of_two_workers_is_killed(
     lines = [json.loads(line) for line in workers.log.read_text().splitlines() if line.startswith("{")]
     of_jobs = {line["job"] for line in lines if line.get("request") == "asked-by-the-clerk"}
     assert len(of_jobs) >= 10, "the log of a worker names the request that a job was asked for by"
+
+
+@pytest.mark.parametrize("broker", [rabbitmq, redis_server, files])
+def test_a_job_whose_messages_a_busy_worker_holds_is_begun_by_one_that_is_free(
+    broker: Callable[[], Any], site: Callable[..., Workers]
+) -> None:
+    with broker() as address:
+        workers = site(address)
+        for command in (JOBS, SWEEPS):
+            workers.start(command)
+        workers.told("enqueue_once", 2, 1, 600)
+        workers.wait_for(lambda found: all(one[0] == "running" for one in found["jobs"]), "both at work")
+        workers.told("enqueue_once", 1, 1, 0)
+        workers.start(JOBS)
+        workers.wait_for(lambda found: found["jobs"][2][0] == "succeeded", "the third", MOST_SECONDS_WITHOUT_WORK)
 
 
 @pytest.mark.parametrize("address", ["redis://127.0.0.1:{}/0", "amqp://guest:guest@127.0.0.1:{}//"])

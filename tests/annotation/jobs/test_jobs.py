@@ -34,6 +34,7 @@ from tests.refusals import refuses
 def nudges(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     sent: list[str] = []
     monkeypatch.setattr("annotation.jobs.running.send", lambda job: sent.append(job.public_id))
+    monkeypatch.setattr("annotation.jobs.running.n_messages", lambda _queue: 0)
     return sent
 
 
@@ -214,11 +215,23 @@ def test_a_lost_message_is_sent_again(job: Job, noon: datetime, nudges: list[str
     assert nudges == [job.public_id]
 
 
-def test_a_lost_message_is_found_while_other_jobs_run_for_days(job: Job, noon: datetime, nudges: list[str]) -> None:
+def test_a_message_that_a_busy_worker_holds_is_sent_again_soon(job: Job, noon: datetime, nudges: list[str]) -> None:
     Job.objects.create(kind="rehearsal", title="Long", state=JobState.RUNNING, created_at=noon, heartbeat_at=noon)
-    for minutes in (1, 3, 4, 6):
+    for seconds in (9, 11, 16, 22):
+        queueing.nudge_forgotten(at=noon + timedelta(seconds=seconds))
+    assert nudges == [job.public_id] * 2  # after 11 and 22 seconds
+
+
+def test_messages_do_not_pile_up_while_all_workers_are_busy(
+    job: Job, noon: datetime, nudges: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two jobs one has lost its message: nobody knows which, so that both are told of, once."""
+    other = queueing.enqueue(REHEARSAL, "Other", RehearsalParams(steps=2), actor=None, at=noon)
+    in_the_queue = 1
+    monkeypatch.setattr("annotation.jobs.running.n_messages", lambda _queue: in_the_queue + len(nudges))
+    for minutes in (1, 2, 3, 4):
         queueing.nudge_forgotten(at=noon + timedelta(minutes=minutes))
-    assert nudges == [job.public_id] * 2  # after 3 and 6 minutes
+    assert nudges == [job.public_id, other.public_id]
 
 
 def test_a_job_that_must_wait_its_turn_is_begun_again_and_counts_no_attempt(
