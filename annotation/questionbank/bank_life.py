@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
@@ -63,33 +64,44 @@ _IMPORTED_KINDS = [kind.value for kind in IdentifierKind if kind not in _OF_FILE
 
 
 def sweep_imports(at: datetime) -> int:
-    """Sweep imports that failed, and running ones that stopped beating; the number of imports swept."""
-    lost = Q(state=ImportState.FAILED) | Q(state=ImportState.RUNNING, heartbeat_at__lt=at - STALE_AFTER)
-    imports = list(BankImport.objects.filter(lost))
-    for bank_import in imports:
-        sweep_import(bank_import)
-    return len(imports)
+    """Sweep imports that failed or were running, and stopped beating; the number of imports swept."""
+    return _sweep_each(Q(state__in=(ImportState.FAILED, ImportState.RUNNING), heartbeat_at__lt=at - STALE_AFTER))
 
 
 def sweep_runs_of(job: Job) -> None:
     """Sweep what an earlier, killed run of this job began."""
-    for bank_import in BankImport.objects.filter(job=job, state=ImportState.RUNNING):
-        sweep_import(bank_import)
+    _sweep_each(Q(job=job, state=ImportState.RUNNING))
+
+
+def _sweep_each(lost: Q) -> int:
+    """Each by one sweep at a time, which beats, and holds the row in each of its chunks, however long one takes."""
+    n_swept = 0
+    for bank_import in BankImport.objects.filter(lost):
+        one = BankImport.objects.filter(lost, pk=bank_import.pk)
+        with transaction.atomic():
+            is_free = one.select_for_update(of=("self",), skip_locked=True).first() is not None
+            is_taken = is_free and one.update(state=ImportState.FAILED, heartbeat_at=timezone.now())
+        if is_taken:
+            sweep_import(bank_import)
+            n_swept += 1
+    return n_swept
 
 
 def sweep_import(bank_import: BankImport) -> None:
     """Take back everything that an unpublished import wrote, the import itself and a bank made only for it."""
     unpublished = BankImport.objects.filter(pk=bank_import.pk).exclude(state=ImportState.PUBLISHED)
-    if not unpublished.update(state=ImportState.FAILED):
+    if not unpublished.update(state=ImportState.FAILED, heartbeat_at=timezone.now()):
         return
     last_ids = (unpublished.values_list("result", flat=True).first() or {}).get("last_ids_before", {})
     for page in _pages(Revision.objects.filter(superseded_by=bank_import.pk), "pk"):
-        Revision.objects.filter(pk__in=[pk for (pk,) in page]).update(superseded_by=None)
+        with _chunk(bank_import):
+            Revision.objects.filter(pk__in=[pk for (pk,) in page]).update(superseded_by=None)
     _sweep_identifiers(bank_import, last_ids.get("identifier", 0))
     _sweep_questions(bank_import)
     pending = Image.objects.filter(state=ImageState.PENDING, exam__bank=bank_import.bank_id)
     for page in _pages(pending.filter(pk__gt=last_ids.get("image", 0)), "pk"):
-        _delete_rows(Image, pk__in=[pk for (pk,) in page])
+        with _chunk(bank_import):
+            _delete_rows(Image, pk__in=[pk for (pk,) in page])
     _sweep_exams(bank_import)
     _sweep_import_row(bank_import)
 
@@ -98,6 +110,13 @@ def _pages(rows: models.QuerySet[Any], *columns: str) -> Iterator[list[tuple[Any
     """The first CHUNK rows, until there are none: who takes a page sees to it that its rows match no longer."""
     while page := list(rows.values_list(*columns)[:CHUNK]):
         yield page
+
+
+@contextmanager
+def _chunk(bank_import: BankImport) -> Iterator[None]:
+    with transaction.atomic():
+        BankImport.objects.filter(pk=bank_import.pk).update(heartbeat_at=timezone.now())
+        yield
 
 
 def _delete_rows(model: type[models.Model], **which: Collection[int]) -> None:
@@ -111,14 +130,15 @@ def _sweep_identifiers(bank_import: BankImport, last: int) -> None:
         last = max(page)
         arrived = Image.objects.filter(pk__in=filter(None, page.values())).exclude(state=ImageState.PENDING)
         kept = set(arrived.values_list("pk", flat=True))
-        _delete_rows(SourceIdentifier, pk__in=[pk for pk, image_id in page.items() if image_id not in kept])
+        with _chunk(bank_import):
+            _delete_rows(SourceIdentifier, pk__in=[pk for pk, image_id in page.items() if image_id not in kept])
 
 
 def _sweep_questions(bank_import: BankImport) -> None:
     for page in _pages(Revision.objects.filter(bank_import=bank_import.pk), "pk", "question_id", "number"):
         revisions = [pk for pk, _question, _number in page]
         first_of = [question for _pk, question, number in page if number == 1]
-        with transaction.atomic():
+        with _chunk(bank_import):
             _delete_rows(Finding, revision__in=revisions)
             _delete_rows(Finding, other__in=revisions)
             _delete_rows(QuestionVector, revision__in=revisions)
@@ -134,7 +154,7 @@ def _sweep_exams(bank_import: BankImport) -> None:
     """Exams of the import; one that got images meanwhile stays, without a bank, as if it had come in alone."""
     for page in _pages(Exam.objects.filter(bank_import=bank_import.pk), "pk"):
         ids = {pk for (pk,) in page}
-        with transaction.atomic():
+        with _chunk(bank_import):
             _delete_rows(Report, exam__in=ids)
             kept = set(Image.objects.filter(exam__in=ids).values_list("exam_id", flat=True))
             Exam.objects.filter(prior__in=ids).update(prior=None)
@@ -325,7 +345,7 @@ def _delete(bank: QuestionBank, *, at: datetime) -> None:
     Imports are taken back newest first, in chunks, as the sweep does with one that failed.
     """
     for bank_import in BankImport.objects.filter(bank=bank).order_by("-pk"):
-        BankImport.objects.filter(pk=bank_import.pk).update(state=ImportState.FAILED, result={})
+        BankImport.objects.filter(pk=bank_import.pk).update(state=ImportState.FAILED, result={}, heartbeat_at=at)
         sweep_import(bank_import)
     with transaction.atomic():
         Upload.everywhere.filter(bank=bank).update(bank=None)

@@ -36,7 +36,7 @@ from annotation.models import (
     SourceIdentifier,
     User,
 )
-from annotation.questionbank.bank_life import STALE_AFTER, store_bank, sweep_import, sweep_imports, sweep_runs_of
+from annotation.questionbank.bank_life import store_bank, sweep_import, sweep_imports, sweep_runs_of
 from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.kernels.column_matching import Matching
@@ -345,7 +345,7 @@ def _begin(
     if bank is None:
         lock(OneAtATime.NAME)
         bank = named.first() or store_bank(bank_name, simulated=simulated, actor=actor, at=at)
-    if bank.imports.filter(state=ImportState.RUNNING, heartbeat_at__gt=at - STALE_AFTER).exists():
+    if bank.imports.filter(state__in=(ImportState.RUNNING, ImportState.FAILED)).exists():  # or is being swept
         raise BankRefused("import_running", f"Another import into the bank {bank_name!r} is running. Wait for its end.")
     models: dict[str, type[Image] | type[SourceIdentifier]] = {"image": Image, "identifier": SourceIdentifier}
     last_ids = {name: model.objects.aggregate(last=Max("pk"))["last"] or 0 for name, model in models.items()}

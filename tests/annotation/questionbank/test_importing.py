@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.db import connection, transaction
+from django.db.models import Model
+from django.utils import timezone
 
 from annotation.audit.deleting import archive, bring_back, empty_bin, move_to_bin
 from annotation.enums import IdentifierKind, ImageState, ImportState
@@ -343,6 +346,54 @@ def test_a_killed_import_is_swept_and_nothing_else(
     assert set(Revision.objects.current().values_list("pk", flat=True)) == published
     assert bank_life.sweep_imports(NOON + timedelta(minutes=5)) == 0
     assert run_import(first).counts.unchanged == 10
+
+
+def test_one_sweep_at_a_time_takes_back_an_import(
+    tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others pass it over, and no import into its bank begins, until the sweep has ended or has been killed."""
+    path = write_file(tmp_path, ten_records())
+    leave_behind(monkeypatch, path)
+    seen: list[int] = []
+
+    def see_and_die(_bank_import: BankImport) -> None:
+        seen.extend(bank_life.sweep_imports(timezone.now() + timedelta(seconds=seconds)) for seconds in (0, 50))
+        with refuses(BankRefused, "import_running"):
+            run_import(path, clock=timezone.now)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bank_life, "_sweep_exams", see_and_die)
+        with pytest.raises(Killed):
+            bank_life.sweep_imports(timezone.now())
+    assert seen == [0, 0]
+    assert bank_life.sweep_imports(timezone.now() + timedelta(minutes=2)) == 1
+    assert n_rows() == EMPTY
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite lets one write at a time")
+@pytest.mark.django_db(transaction=True)
+def test_a_sweep_passes_over_what_another_is_deleting(
+    tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long that takes: five once stood on one statement."""
+    leave_behind(monkeypatch, write_file(tmp_path, ten_records()))
+    delete, seen = bank_life._delete_rows, list[int]()
+
+    def see(model: type[Model], **which: Collection[int]) -> None:
+        def sweep() -> None:
+            seen.append(bank_life.sweep_imports(timezone.now() + timedelta(minutes=5)))
+            connection.close()
+
+        other = Thread(target=sweep)
+        other.start()
+        other.join(20)
+        delete(model, **which)
+
+    monkeypatch.setattr(bank_life, "_delete_rows", see)
+    assert bank_life.sweep_imports(timezone.now()) == 1
+    assert set(seen) == {0}
+    assert len(seen) > 5
 
 
 def test_the_next_import_sweeps_what_was_killed(
