@@ -219,7 +219,7 @@ class AnswerKey(models.Model):
     revision = models.OneToOneField(Revision, on_delete=models.PROTECT, primary_key=True, related_name="+")
     key = WordField(OptionLetter, max_length=1)
     explanation = models.TextField(blank=True)
-    report = models.ForeignKey(Report, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    report = models.ForeignKey(Report, on_delete=models.PROTECT, null=True, related_name="+")
     extra = models.TextField(default="{}", blank=True)  # JSON: further fields of the record, for the export of the bank
 
     def __str__(self) -> str:
