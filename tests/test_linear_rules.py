@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from annotation.questionbank.kernels.question_checks import check
 from annotation.questionbank.kernels.rules import CheckedQuestion
 from annotation.validators.kernels.model_families import families_of
 from readerstudy.design.kernels.ordering import keeps_its_place, names_letters
+from tests.architecture.source import ROOT, python_files
 from tests.linear_time import Rule, slow_shapes
 
 BLANKS = [" ", "\n", " \n", "\t"]
@@ -98,3 +100,15 @@ def test_the_time_of_a_rule_grows_with_the_text_alone(name: str) -> None:
     rule, parts = RULES[name]
     slow = slow_shapes(rule, [*BLANKS, *SIGNS, *parts])
     assert slow == [], f"{name}: bound the repetition, or make it possessive, so that no start reads the rest again"
+
+
+def test_no_rule_is_read_otherwise_by_the_python_of_debian() -> None:
+    """Before 3.11.5 a possessive group that can go back inside matches otherwise; possessive characters are right."""
+    possessive = re.compile(r"\)(?:[*+?]|\{[\d,]+\})\+|\(\?>")
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in python_files("annotation", "readerstudy", "rexvqa_site")
+        for line in path.read_text().splitlines()
+        if possessive.search(line)
+    ]
+    assert found == [], "let the group end by a look ahead, or let what follows fail where it would go back"

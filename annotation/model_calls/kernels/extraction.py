@@ -98,12 +98,12 @@ _field_of = re.compile(
     r"(?<![\\\w])[\"'](?:(?:final|correct|selected|chosen|predicted|model|best)[_ ]?)?(?:answer|option|choice|letter"
     r"|prediction|response)(?:[_ ](?:letter|option|choice))?[\"']\s*:\s*"
     r"(?:\{\s*[\"'](?:letter|option|choice|answer|value|key)[\"']\s*:\s*)?"
-    r"(?:\"((?:[^\"\\\n]|\\.)*+)\"|'([^'\n]*+)'|([a-z])\b)",
+    r"(?:\"((?:[^\"\\\n]|\\.)*)\"|'([^'\n]*+)'|([a-z])\b)",
     re.IGNORECASE,
 )
 _TAG = r"(?:final[_ ]?)?(?:answer|option|choice|conclusion)"
 _tagged = re.compile(
-    rf"<{_TAG}>((?:(?!</?{_TAG}>).)*+)(?:</{_TAG}>)?|\\boxed\s*\{{((?:[^{{}}]|\{{[^{{}}]*\}})*+)\}}",
+    rf"<{_TAG}>(.*?)(?=</?{_TAG}>|\Z)(?:</{_TAG}>)?|\\boxed\s*\{{((?:[^{{}}]|\{{[^{{}}]*\}})*)\}}",
     re.DOTALL | re.IGNORECASE,
 )
 _whole = re.compile(

@@ -258,7 +258,9 @@ IDENTIFIERS = (
         "its form, also without http by its ending",
         (
             _pattern(r"\b(?i:https?://|ftp://|www\.)\S+", "://", "www."),
-            _pattern(r"(?<![\w@.-])(?:[a-z0-9-]++\.)++(?<=\.)(?:com|org|net|edu|gov|mil)\b(?:/\S*)?", *_ENDINGS),
+            _pattern(
+                r"(?<![\w@.-])(?:[a-z0-9-]++\.)+(?![a-z0-9-]++\.)(?:com|org|net|edu|gov|mil)\b(?:/\S*)?", *_ENDINGS
+            ),
         ),
         version=2,
     ),
@@ -292,7 +294,7 @@ IDENTIFIERS = (
         "another unique number or code",
         "UIDs, 7 digits or more, codes of capitals and digits, of hexadecimal digits",
         (
-            _pattern(r"(?<![\w.])[0-2](?:\.\d++){5,}+(?![\w.]*\w)", "."),
+            _pattern(r"(?<![\w.])[0-2](?:\.\d++){5,}(?!\.\d)(?![\w.]*\w)", "."),
             _pattern(r"(?<![\w.])\d{7,}(?!\w|\.\d)"),
             _pattern(r"(?<![\w-])(?=[\w-]{0,40}\d{3})(?=[\w-]{0,40}[A-Z])[A-Z0-9][A-Z0-9_-]{6,}+(?!\w)"),
             _pattern(r"(?<![\w-])(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[a-f\d]{8,}+(?![\w-])"),

@@ -60,7 +60,7 @@ _OTHERS = re.compile(
     re.IGNORECASE,
 )
 _LETTERS = re.compile(r"\b(?:[Bb]oth |[Oo]ptions? )?[A-D] (?:and|or|&) [A-D]\b")
-_RANGE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?+)\s*+(?:%|[mc]m)?\s*+(?:-|–|to)\s*(\d+(?:\.\d+)?)")
+_RANGE = re.compile(r"(?<!\d)(\d++(?:\.\d++)?)\s*+(?:%|[mc]m)?\s*+(?:-|–|to)\s*(\d+(?:\.\d+)?)")
 _MEASURE = re.compile(r"^\W*+(?:about|over|under|more than|less than)?\s*\d[\d.,–-]*\s*(?:to \d[\d.,]*\s*)?")
 _UNIT = re.compile(r"%|percent|[mc]m\b|degrees|°")
 
