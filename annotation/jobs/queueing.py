@@ -185,7 +185,11 @@ def nudge_forgotten(at: datetime) -> None:
     overdue = Q(nudged_at__lt=late) | Q(nudged_at=None, created_at__lt=late)
     due = Job.objects.due(at)
     n_due = due.order_by().values_list("queue").annotate(n=Count("pk"), n_late=Count("pk", filter=overdue))
-    short = [queue for queue, n, n_late in n_due if n_late and n_messages(queue) < n]
+    try:
+        short = [queue for queue, n, n_late in n_due if n_late and n_messages(queue) < n]
+    except Exception as error:  # as in nudge: the rows are stored
+        log.warning("waiting jobs are told of by a later sweep, as the message queue does not answer: %r", error)
+        return
     told_too_early = Q(due_at__gt=F("nudged_at"))
     waiting = list(due.filter(overdue & Q(queue__in=short) | told_too_early).order_by("-priority", "created_at")[:20])
     Job.objects.filter(pk__in=[job.pk for job in waiting]).update(nudged_at=at)

@@ -234,6 +234,22 @@ def test_messages_do_not_pile_up_while_all_workers_are_busy(
     assert nudges == [job.public_id, other.public_id]
 
 
+def test_a_message_queue_that_is_away_is_no_error_of_a_sweep(
+    job: Job, noon: datetime, nudges: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is asked every few seconds: errors would wake somebody each time."""
+
+    def away(_queue: str) -> int:
+        raise ConnectionError("refused")
+
+    monkeypatch.setattr("annotation.jobs.running.n_messages", away)
+    queueing.nudge_forgotten(at=noon + timedelta(minutes=1))
+    assert ([line.levelname for line in caplog.records], nudges) == (["WARNING"], [])
+    monkeypatch.setattr("annotation.jobs.running.n_messages", lambda _queue: 0)
+    queueing.nudge_forgotten(at=noon + timedelta(minutes=1))
+    assert nudges == [job.public_id], "the next sweep tells of it"
+
+
 def test_a_job_that_must_wait_its_turn_is_begun_again_and_counts_no_attempt(
     job: Job, noon: datetime, monkeypatch: pytest.MonkeyPatch, nudges: list[str]
 ) -> None:
