@@ -258,9 +258,7 @@ IDENTIFIERS = (
         "its form, also without http by its ending",
         (
             _pattern(r"\b(?i:https?://|ftp://|www\.)\S+", "://", "www."),
-            _pattern(
-                r"(?<![\w@.-])(?:[a-z0-9-]++\.)+(?![a-z0-9-]++\.)(?:com|org|net|edu|gov|mil)\b(?:/\S*)?", *_ENDINGS
-            ),
+            _pattern(r"(?<![\w@.-])(?:[a-z0-9-]++\.)+(?![a-z\d-]+\.)(?:com|org|net|edu|gov|mil)\b(?:/\S*)?", *_ENDINGS),
         ),
         version=2,
     ),
