@@ -65,10 +65,21 @@ AT_ONCE = 1_000
 Record = tuple[StoredQuestion, dict[str, Any]]  # with its usual record
 
 
+class QuestionRow(NamedTuple):
+    """A question, as WordingRow is a revision."""
+
+    pk: int
+    public_id: str
+    number: int
+    exam_id: int
+    state: str
+    split: str
+
+
 class BankQuestion(Struct, frozen=True):
     """One question of the export and the edits since its file; ``stored`` is what is to be written."""
 
-    question: Question
+    question: QuestionRow
     stored: StoredQuestion
     steps: tuple[EditStep, ...]
 
@@ -149,11 +160,12 @@ class BankContents:
         """One after the other, by number; memory holds AT_ONCE of them and the names of their exams."""
         names, last = self._names, 0
         rows = self._passing(Question.objects.filter(bank=self.bank, state__in=self._states)).order_by("number")
-        while chunk := list(rows.filter(number__gt=last)[:AT_ONCE]):
+        values = rows.values_list(*QuestionRow._fields)
+        while chunk := [*map(QuestionRow._make, values.filter(number__gt=last)[:AT_ONCE])]:
             last = chunk[-1].number
             yield from self._of_chunk(chunk, names)
 
-    def _of_chunk(self, chunk: Sequence[Question], names: dict[int, ExamNames]) -> Iterator[BankQuestion]:
+    def _of_chunk(self, chunk: Sequence[QuestionRow], names: dict[int, ExamNames]) -> Iterator[BankQuestion]:
         ids = [question.pk for question in chunk]
         rows = self._rows(ids)
         reports = Report.objects.in_bulk({row.report_id for listed in rows.values() for row in listed} - {None})
@@ -182,7 +194,7 @@ class BankContents:
 
     def _question(
         self,
-        question: Question,
+        question: QuestionRow,
         key: str,
         exam: ExamNames,
         rows: Sequence[WordingRow],
@@ -393,11 +405,11 @@ def _checked(stored: Iterable[StoredQuestion], lists: Sequence[str], done: Quest
 
 
 def _write_object(file: BinaryIO, records: Iterable[Record]) -> None:
-    before = "{"
+    before = b"{"
     for one in records:
-        file.write((before + text_of(*one)).encode())
-        before = ","
-    file.write(b"{}" if before == "{" else b"\n}\n")
+        file.write(before + text_of(*one))
+        before = b","
+    file.write(b"{}" if before == b"{" else b"\n}\n")
 
 
 def _write_table(

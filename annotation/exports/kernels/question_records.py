@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.json import encode as encode_bytes
 from msgspec.json import format as indented
 
 from annotation.enums import Difficulty, QuestionState, Sex, Task
@@ -161,12 +162,11 @@ def record_of(question: StoredQuestion, usual: dict[str, Any]) -> dict[str, Any]
     return record
 
 
-def text_of(question: StoredQuestion, usual: dict[str, Any]) -> str:
+def text_of(question: StoredQuestion, usual: dict[str, Any]) -> bytes:
     """The record as a member of the one object of a file. A record without a state is as it was imported."""
     mark = {STATE: question.state} if question.state not in ("", QuestionState.IMPORTED) else {}
     mark |= {SPLIT: question.split} if question.split else {}
-    # json itself indents in Python, member by member.
-    return indented(encode({question.key: record_of(question, usual) | mark}), indent=1)[1:-1].rstrip()
+    return indented(encode_bytes({question.key: record_of(question, usual) | mark}), indent=1)[1:-1].rstrip()
 
 
 def is_given_back(question: StoredQuestion, usual: dict[str, Any], readers: dict[str, ExamReader]) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -112,6 +113,7 @@ def _is_taken_for_another(text: str) -> bool:
     return len(text) <= _LONGEST_CHANGED and bool(_CHANGED.fullmatch(text.strip())) and not _SAME.fullmatch(text)
 
 
+@lru_cache(maxsize=1_000)  # cells of a column are often the same
 def neutralised(text: str) -> str:
     """Text that no spreadsheet takes for a formula, whatever ends a cell there, and no program for anything but text:
     one apostrophe in front of what could be. Reversible: see ``restored``.

@@ -18,7 +18,6 @@ columns do not give back (null or "", a number or its text).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -26,6 +25,7 @@ from typing import Any, BinaryIO, NamedTuple
 from unicodedata import category, normalize
 
 from msgspec import Struct, field
+from msgspec.json import decode
 
 from annotation.enums import Difficulty, QuestionState, Split, Task
 from annotation.files.kernels.strictjson import MAX_KEY_CHARS, NO_TEXT, Entry, FileRefused
@@ -85,7 +85,7 @@ def read_source(extra: dict[str, Any], layouts: Sequence[Sequence[str]]) -> Kept
 
 
 def parsed(extra: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(extra or "{}")
+    found: dict[str, Any] = decode(extra or "{}")
     return found
 
 
