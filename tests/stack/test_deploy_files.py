@@ -115,5 +115,13 @@ def test_alerts_ask_for_figures_that_are_told() -> None:
     assert all(rule["annotations"]["do"] for rule in rules)
 
 
+def test_the_alert_of_jobs_that_wait_keeps_the_label_of_their_queue() -> None:
+    """What it says to do names it, and a maximum drops every label that it is not asked to keep."""
+    rules = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"][0]["rules"]
+    (rule,) = (rule for rule in rules if "rexvqa_job_waiting_seconds" in rule["expr"])
+    assert "max by (queue) (rexvqa_job_waiting_seconds)" in rule["expr"]
+    assert "{{ $labels.queue }}" in rule["annotations"]["do"]
+
+
 def test_the_page_of_scale_holds_what_the_calculator_prints() -> None:
     assert table(PAGE, (50, 200, 1000, 3000)) in (ROOT / "docs/scale.md").read_text()

@@ -28,8 +28,10 @@ class Command(ActCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         source = Path(options["backup"])
-        if not options["backup"] or not source.is_file():
+        if not options["backup"]:
             raise CommandError("name the backup: make restore BACKUP=path/to/reading-room-....tar", returncode=2)
+        if not source.is_file():
+            raise CommandError(f"there is no file {source.absolute()}: name the backup by its whole path", returncode=2)
         make_private(settings.HOME)
         with home_lock(settings.HOME):
             now, replace = timezone.now(), options["replace"]

@@ -218,6 +218,15 @@ def test_a_changed_image_beside_a_backup_is_found(tmp_path: Path) -> None:
     assert (refused.returncode, "damaged image: media/ab/rendition" in refused.stderr) == (2, True), refused.stderr
 
 
+def test_a_name_that_is_no_file_is_said_with_the_folder_where_it_was_looked_for(tmp_path: Path) -> None:
+    """``rexvqa restore`` of the deployment guide runs in the folder of the release, wherever its caller stands."""
+    refused = manage("restore", "reading-room-none.tar", env=site(tmp_path / "new").env)
+    assert refused.returncode == 2
+    assert f"there is no file {ROOT / 'reading-room-none.tar'}: name the backup by its whole path" in refused.stderr
+    unnamed = manage("restore", "", env=site(tmp_path / "newer").env)
+    assert "name the backup: make restore BACKUP=path/to/reading-room-....tar" in unnamed.stderr
+
+
 # A site with what lets people in; and what is taken away after the backup.
 OPENED = """
 from django.test import Client
