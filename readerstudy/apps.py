@@ -97,7 +97,7 @@ class ReaderstudyConfig(ContributingApp):
     def background_work(self) -> BackgroundWork:
         from annotation.jobs.handlers import JobHandler
         from readerstudy.conducting import lifecycle
-        from readerstudy.demonstration.building import add_studies
+        from readerstudy.demonstration.finished import add_studies
         from readerstudy.demonstration.models_at_work import add_models_at_work
         from readerstudy.demonstration.private_test import add_leaderboard
         from readerstudy.demonstration.prompt_iterations import add_prompt_iterations
@@ -106,7 +106,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.model_runs import publishing
         from readerstudy.predictions import uploads
         from readerstudy.results import comparison_job
-        from readerstudy.results.repeating import run_repeatability
+        from readerstudy.results.comparing_models import run_repeatability
         from readerstudy.results.variants import run_variant_tables
 
         return BackgroundWork(

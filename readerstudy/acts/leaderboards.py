@@ -31,9 +31,16 @@ from readerstudy.leaderboard.benchmarks import check_nothing_blocks, close_bench
 from readerstudy.leaderboard.inputs import ask_to_pack
 from readerstudy.leaderboard.public_twins import decide, pool_of
 from readerstudy.leaderboard.running import hand_in
-from readerstudy.leaderboard.statements import pass_statement, refuse_statement, statements_known_to
 from readerstudy.leaderboard.submissions import name_for_edition, submissions_known_to, withdraw_submission
-from readerstudy.leaderboard.teams import add_member, approve_team, refuse_team, remove_member
+from readerstudy.leaderboard.teams import (
+    add_member,
+    approve_team,
+    pass_statement,
+    refuse_statement,
+    refuse_team,
+    remove_member,
+    statements_known_to,
+)
 from readerstudy.leaderboard.versions import add_note, make_new_version
 from readerstudy.models import Benchmark, Edition, Statement, Submission, Team
 

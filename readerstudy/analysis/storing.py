@@ -41,8 +41,8 @@ def analyse_study(
     others a sensitivity analysis beside it.
     Raises StudyRefused for a draft and for a study without any reading.
     """
+    from readerstudy.analysis.gathering import gathered
     from readerstudy.analysis.kernels.computing import compute
-    from readerstudy.analysis.marking import gathered
 
     if study.state == StudyState.DRAFT:
         raise StudyRefused("draft", _("The study is a draft: there is nothing to analyse."))
@@ -180,7 +180,7 @@ def note_opened(analysis: Analysis, *, actor: User, at: datetime) -> None:
 
 def inputs_now(study: ReaderStudy) -> str:
     """The hash of what an analysis would read now. All of it is read only where something was stored since it was."""
-    from readerstudy.analysis.marking import gathered, kept_inputs
+    from readerstudy.analysis.gathering import gathered, kept_inputs
 
     return kept_inputs(study) or gathered(study)[1]
 

@@ -1,4 +1,5 @@
-"""Analyses of a study, their figures and reports. Nothing of them is there while results are hidden.
+"""Analyses of a study, their figures and reports, and links by which they are looked at without an account. Nothing of
+them is there while results are hidden.
 
 The first look at a result unblinds the study: it is a POST, to the result of an analysis or to a table of answers.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -15,8 +17,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.api.bodies import Moment, PersonName, SentBody
-from annotation.api.resources import ListOf, OneOf, Resource, Shown
+from annotation.api.bodies import Moment, PersonName, SentBody, cleaned
+from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.site_lists import JobShape
 from annotation.models import Job
 from annotation.people.kept_answers import MadeAnswer
@@ -26,10 +28,10 @@ from readerstudy.analysis.storing import see_analysis
 from readerstudy.api.study_list import FileOfStudy, OfStudy
 from readerstudy.conducting import lifecycle
 from readerstudy.exports import report_job
-from readerstudy.forms.studies import SensitivityForm
-from readerstudy.models import Analysis, AnalysisReport
+from readerstudy.forms.studies import SensitivityForm, ShareForm
+from readerstudy.models import Analysis, AnalysisReport, ResultsLink
 from readerstudy.predictions.looks import may_see_results
-from readerstudy.results.looking import figures_in
+from readerstudy.results.looking import DAYS, IssuedLink, figures_in, links_of, share_results
 from readerstudy.views.access import check_seen, seen_analysis
 from readerstudy.views.results.overview import named_figure, report_file
 
@@ -228,3 +230,63 @@ class StudyReportFile(OfStudy):
         return response
 
     post = get
+
+
+class ResultsLinkShape(Shown):
+    id = serializers.IntegerField(source="pk")
+    analysis = serializers.CharField(source="analysis.public_id")
+    note = serializers.CharField(help_text="for whom it is")
+    created_by = PersonName()
+    created_at = Moment()
+    expires_at = Moment()
+    revoked_at = Moment(allow_null=True)
+    last_used_at = Moment(allow_null=True, help_text="to the minute")
+    link = serializers.CharField(
+        default=None, allow_null=True, help_text="in the answer that makes it, and never again"
+    )
+
+
+class ResultsLinks(OfStudy, ListOf[ResultsLink]):
+    """All links to results of the study that were ever made, the newest first."""
+
+    shape = ResultsLinkShape
+    summary = "List links to the results of a study"
+
+    def rows(self) -> QuerySet[ResultsLink]:
+        return links_of(self.study)
+
+
+class ShareSent(SentBody):
+    days = serializers.ChoiceField(choices=DAYS, default=7, help_text="for which it works")
+    note = serializers.CharField(max_length=200, default="", allow_blank=True, help_text="for whom it is")
+
+
+class ShareResults(OfStudy):
+    """A link by which anybody sees the pages of this analysis until it ends, without cases, keys and names. It stands
+    in this answer, and is kept nowhere.
+    """
+
+    shape, body = ResultsLinkShape, ShareSent
+    makes, status = True, 201
+    summary = "Share an analysis by a link"
+
+    def post(self, request: Request, **named: Any) -> Response:
+        analysis = seen_analysis(self.person, named["slug"], named["public_id"])
+        asked = cleaned(ShareForm(self.sent(ShareSent)))
+        made: list[IssuedLink] = []
+
+        def share() -> MadeAnswer:
+            made.append(share_results(analysis, **asked, **self.by()))
+            return MadeAnswer(201, self.shown(made[0].link))
+
+        response = self.once(share)
+        if made:
+            response.data["link"] = f"{settings.PUBLIC_URL}{reverse('shared-analysed', args=[made[0].token])}"
+        return response
+
+
+class OneResultsLink(OnlyPost, OfStudy, OneOf[ResultsLink]):
+    shape = ResultsLinkShape
+
+    def one(self) -> ResultsLink:
+        return get_object_or_404(links_of(self.study), pk=self.kwargs["pk"])

@@ -41,8 +41,8 @@ from readerstudy.leaderboard.benchmarks import (
 )
 from readerstudy.leaderboard.inputs import packed_inputs
 from readerstudy.leaderboard.kernels.statement import ASKED
-from readerstudy.leaderboard.statements import add_statement, statements_known_to
 from readerstudy.leaderboard.submissions import receive_submission, submissions_known_to
+from readerstudy.leaderboard.teams import add_statement, statements_known_to
 from readerstudy.models import Benchmark, Edition, EditionResult, Statement, Submission, Team
 from readerstudy.views.leaderboard.benchmarks import inputs_response
 

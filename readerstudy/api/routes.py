@@ -33,7 +33,6 @@ from readerstudy.api import (
     leaderboard_list,
     model_list,
     model_run_list,
-    shared_links,
     study_list,
     study_tables,
 )
@@ -100,9 +99,9 @@ urlpatterns = [
     path(f"{STUDY}analyses/", analysis_list.AnalysisList.as_view(), name="api-study-analyses"),
     path(ANALYSIS, analysis_list.OneAnalysis.as_view(), name="api-study-analysis"),
     path(f"{ANALYSIS}result/", analysis_list.AnalysisResult.as_view(), name="api-study-analysis-result"),
-    path(f"{ANALYSIS}share/", shared_links.ShareResults.as_view(), name="api-study-share"),
-    path(f"{STUDY}links/", shared_links.ResultsLinks.as_view(), name="api-study-share-links"),
-    *api_paths(f"{STUDY}links/<int:pk>/", LINK_ACTS, shared_links.OneResultsLink),
+    path(f"{ANALYSIS}share/", analysis_list.ShareResults.as_view(), name="api-study-share"),
+    path(f"{STUDY}links/", analysis_list.ResultsLinks.as_view(), name="api-study-share-links"),
+    *api_paths(f"{STUDY}links/<int:pk>/", LINK_ACTS, analysis_list.OneResultsLink),
     path(f"{ANALYSIS}figures/", analysis_list.FigureList.as_view(), name="api-study-figures"),
     path(
         f"{ANALYSIS}figures/<slug:name>/<slug:width>.<slug:form>",

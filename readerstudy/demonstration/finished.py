@@ -1,8 +1,11 @@
-"""The finished study of the demonstration, and the simulated answers of its readers.
+"""The studies of the demonstration: a finished one with the simulated answers of its readers, and an open one.
 
-It has the shape of the paper's study, 200 questions over five tasks, and none of its answers. Made by the ordinary
-acts: questions and images imported, cases drawn and frozen, readings and predictions imported, a case voided before
-anybody saw a result and one afterwards, closed and analysed. On the whole bank the models are compared too.
+The open one is made by the ordinary acts from the questions that the reviewers of the finished round accept. Readers
+have no role: the study that they are enrolled in is what they have.
+
+The finished one has the shape of the paper's study, 200 questions over five tasks, and none of its answers. Made by the
+ordinary acts: questions and images imported, cases drawn and frozen, readings and predictions imported, a case voided
+before anybody saw a result and one afterwards, closed and analysed. On the whole bank the models are compared too.
 
 A question is hard by itself, and harder to readers or to models as kinds; for each kind it has one wrong option that
 tempts. So raters agree beyond chance, and most within their kind. Nobody's real answers are behind it.
@@ -14,6 +17,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,17 +26,23 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
+from annotation.demonstration.registry import all_accounts
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
+from annotation.enums import Role
 from annotation.models import AnswerKey, QuestionBank, Revision, User
 from readerstudy.analysis.storing import analyse_study, see_analysis
-from readerstudy.conducting.lifecycle import close_study
+from readerstudy.conducting.lifecycle import close_study, open_study
 from readerstudy.demonstration.models_at_work import fill_small_bank, small_exams
+from readerstudy.design.case_selection import preview_draw
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.analysis_plan import proposed_analysis
-from readerstudy.design.kernels.documents import CHANCES, Rules
+from readerstudy.design.kernels.documents import CHANCES, QUIET_MS, Rules
+from readerstudy.design.kernels.drawing import DrawRequest
 from readerstudy.design.kernels.plan import N_READERS, Plan
+from readerstudy.design.questions import pool_of
 from readerstudy.design.voiding import void_case
+from readerstudy.enrolment.joining import enrol_reader
 from readerstudy.enums import Block
 from readerstudy.models import ModelEntry, ReaderStudy, StudyCase
 from readerstudy.predictions.importing import SentFile, import_predictions
@@ -333,3 +343,59 @@ def _as_jsonl(name: str, answers: Sequence[Predicted]) -> str:
         for one in answers
     ]
     return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+OPEN_STUDY = "Reader study"
+OPEN_CASES, OPEN_PRACTICE, OPEN_SEED = 20, 2, 11
+INSTRUCTIONS = "Choose the best of four options for each case. Everything here is simulated."
+CONSENT = (
+    "This is a demonstration. You agree that your answers and the time that you take are stored on this machine. "
+    "You can withdraw at any moment."
+)
+
+
+def add_studies(
+    bank: QuestionBank,
+    *,
+    exams: Sequence[DemonstrationExam],
+    folder: Path,
+    coordinator: User,
+    at: datetime,
+    tell: Stage,
+) -> None:
+    """Add what is missing; no open study where the bank holds too few patients for one."""
+    add_finished_study(bank, exams, folder, coordinator=coordinator, at=at, tell=tell)
+    patients = {candidate.patient for candidate in pool_of(bank)}
+    n_practice = OPEN_PRACTICE if len(patients) > 2 * OPEN_PRACTICE else 0
+    n_cases = _most_cases(bank, n_practice, min(OPEN_CASES, len(patients) - n_practice))
+    if n_cases and not ReaderStudy.objects.filter(name=OPEN_STUDY).exists():
+        _open(bank, n_cases, n_practice, coordinator=coordinator, at=at)
+
+
+def _most_cases(bank: QuestionBank, n_practice: int, most: int) -> int:
+    """So many can be drawn with one question per patient."""
+    for n in range(most, 0, -1):
+        with suppress(StudyRefused):
+            preview_draw(bank, DrawRequest(n=n, n_practice=n_practice), seed=OPEN_SEED)
+            return n
+    return 0
+
+
+def _open(bank: QuestionBank, n_cases: int, n_practice: int, *, coordinator: User, at: datetime) -> None:
+    plan = Plan(
+        name=OPEN_STUDY,
+        bank=bank.name,
+        seed=OPEN_SEED,
+        draw={"n": n_cases, "n_practice": n_practice},
+        rules=Rules(confidence=True, quiet_ms=QUIET_MS, time_limit_s=LIMIT_S),
+        n_readers=3,
+        instructions=INSTRUCTIONS,
+        consent=CONSENT,
+        contact=coordinator.email,
+        deadline_at=at + timedelta(days=60),
+    )
+    study = freeze_study(create_study(plan, actor=coordinator, at=at), actor=coordinator, at=at)
+    open_study(study, actor=coordinator, at=at)
+    for account in (one for one in all_accounts() if one.role == Role.READER):
+        reader = User.objects.get(email=account.email)
+        enrol_reader(study, reader, study.sets.get(), actor=coordinator, at=at)

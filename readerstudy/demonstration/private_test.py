@@ -50,9 +50,8 @@ from readerstudy.leaderboard.kernels.release_rule import FEWEST_IN_BENCHMARK
 from readerstudy.leaderboard.kernels.statement import CHOICE, QUESTIONS, UNKNOWN
 from readerstudy.leaderboard.public_board import publish_here
 from readerstudy.leaderboard.running import hand_in
-from readerstudy.leaderboard.statements import add_statement, pass_statement
 from readerstudy.leaderboard.submissions import check_file, name_for_edition, receive_submission, store_check
-from readerstudy.leaderboard.teams import approve_team, ask_for_team
+from readerstudy.leaderboard.teams import add_statement, approve_team, ask_for_team, pass_statement
 from readerstudy.models import Benchmark, Edition, ReaderStudy, Submission, Team
 
 BANK = "Private questions (simulated)"

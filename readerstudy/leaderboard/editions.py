@@ -249,7 +249,7 @@ def sweep_boards(at: datetime) -> int:
 
 def run_verifying(progress: Progress, params: BoardParams) -> Result:
     """What differs is listed in the result, as what a job could not take."""
-    from readerstudy.leaderboard.verifying import verify
+    from readerstudy.leaderboard.edition_scoring import verify
 
     benchmark = Benchmark.objects.select_related("bank").get(pk=params["benchmark"])
     bring_boards()

@@ -31,12 +31,12 @@ from annotation.tables.kernels.style import rendered
 from readerstudy.leaderboard.editions import check_has_results, folder_here, give_out
 from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import TASK_MEAN
-from readerstudy.leaderboard.kernels.board_figure import board_figure
 from readerstudy.leaderboard.kernels.board_files import (
     BOARD_SCHEMA,
     CSV_COLUMNS,
     as_json,
     badge,
+    board_figure,
     cell_lines,
     citation,
     csv_rows,

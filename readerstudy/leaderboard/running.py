@@ -15,7 +15,6 @@ from annotation.models import User
 from readerstudy.enums import BenchmarkState, PredictionForm, SubmissionWay, TeamState
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.benchmarks import current_version
-from readerstudy.leaderboard.statements import lock_team
 from readerstudy.leaderboard.submissions import (
     Checked,
     known_questions,
@@ -25,6 +24,7 @@ from readerstudy.leaderboard.submissions import (
     set_checked,
     store_numbered,
 )
+from readerstudy.leaderboard.teams import lock_team
 from readerstudy.model_runs.publishing import check_complete, is_plain, records_of
 from readerstudy.models import BenchmarkVersion, ModelRun, Submission, Team
 from readerstudy.predictions.kernels.records import KeptRecords, ReadPredictions, match

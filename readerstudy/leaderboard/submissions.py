@@ -30,8 +30,7 @@ from annotation.site.home_files import is_there
 from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, one_line, teams_known_to
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.leaderboard.editions import is_over
-from readerstudy.leaderboard.statements import lock_team
-from readerstudy.leaderboard.teams import check_not_barred
+from readerstudy.leaderboard.teams import check_not_barred, lock_team
 from readerstudy.models import (
     Benchmark,
     BenchmarkQuestion,

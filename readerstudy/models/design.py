@@ -210,7 +210,7 @@ class InputsMark(models.Model):
     """
 
     study = models.OneToOneField(ReaderStudy, on_delete=models.CASCADE, related_name="+")
-    mark_sha256 = models.CharField(max_length=64)  # readerstudy.analysis.marking
+    mark_sha256 = models.CharField(max_length=64)  # readerstudy.analysis.gathering
     inputs_sha256 = models.CharField(max_length=64)  # readerstudy.analysis.kernels.arrays.StudyArrays.sha256
 
     def __str__(self) -> str:

@@ -194,8 +194,11 @@ def model_run_variants(request: AuthenticatedRequest, public_id: str) -> HttpRes
 
     The table beside reviewers is read at once, since it depends on who looks.
     """
-    from readerstudy.results.image_need import image_need  # loads numpy: not at every start
-    from readerstudy.results.variants import family_of, tables_for
+    from readerstudy.results.variants import (
+        family_of,
+        image_need,  # loads numpy: not at every start
+        tables_for,
+    )
 
     run = run_of(request.user, public_id)
     family = family_of(run)

@@ -22,8 +22,8 @@ class Command(ActCommand):
         parser.add_argument("--folder", metavar="DIR", type=Path, help="a written board; default: that of the site")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        from readerstudy.leaderboard.edition_scoring import verify
         from readerstudy.leaderboard.editions import folder_here
-        from readerstudy.leaderboard.verifying import verify
 
         benchmark = the_one(Benchmark.objects.select_related("bank"), options["benchmark"], "leaderboard")
         folder = options["folder"] or folder_here(benchmark)

@@ -10,10 +10,15 @@ from matplotlib.figure import Figure
 from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.tables.kernels.style import rendered
 from readerstudy.analysis.kernels.result import StoredAnalysis
-from readerstudy.results.kernels.accuracy_figures import accuracy_figure, by_category_figure, by_task_figure
+from readerstudy.results.kernels.accuracy_figures import (
+    accuracy_figure,
+    by_category_figure,
+    by_task_figure,
+    calibration_figure,
+    difference_figure,
+    inferences_figure,
+)
 from readerstudy.results.kernels.agreement_figures import agreement_figure, error_consistency_figure
-from readerstudy.results.kernels.calibration_figures import calibration_figure
-from readerstudy.results.kernels.difference_figures import difference_figure, inferences_figure
 from readerstudy.results.kernels.flow_figures import time_figure
 from readerstudy.results.kernels.stored import (
     calibrations,

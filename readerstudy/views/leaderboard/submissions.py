@@ -23,7 +23,6 @@ from readerstudy.forms.studies import ReasonForm
 from readerstudy.leaderboard.access import board_address, known_benchmark, looks_on, runs_leaderboards, team_of
 from readerstudy.leaderboard.benchmarks import current_version
 from readerstudy.leaderboard.kernels.statement import model_card, shown
-from readerstudy.leaderboard.statements import add_statement, statements_known_to
 from readerstudy.leaderboard.submissions import (
     check_job,
     editions_to_name,
@@ -31,6 +30,7 @@ from readerstudy.leaderboard.submissions import (
     steps_of,
     submissions_known_to,
 )
+from readerstudy.leaderboard.teams import add_statement, statements_known_to
 from readerstudy.models import Submission
 
 PER_PAGE = 50  # a team finds what is older by the API

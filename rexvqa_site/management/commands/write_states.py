@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from annotation.call_enums import BatchState
 from annotation.model_calls.kernels.pacing import BATCH_TRANSITIONS
 from annotation.review.kernels.transitions import assignment_states, diagram, question_states, round_states
-from readerstudy.conducting.diagrams import place_states, study_states
+from readerstudy.study.kernels.states import place_states, study_states
 
 HEAD = """# States
 

@@ -13,7 +13,6 @@ from annotation.models import Question, Revision
 from readerstudy.enums import TeamState
 from readerstudy.leaderboard.benchmarks import BenchmarkWanted, create_benchmark
 from readerstudy.leaderboard.public_twins import decide
-from readerstudy.leaderboard.statements import add_statement, pass_statement, refuse_statement
 from readerstudy.leaderboard.submissions import (
     check_file,
     name_for_edition,
@@ -21,6 +20,7 @@ from readerstudy.leaderboard.submissions import (
     store_check,
     withdraw_submission,
 )
+from readerstudy.leaderboard.teams import add_statement, pass_statement, refuse_statement
 from readerstudy.leaderboard.versions import add_note
 from readerstudy.models import Benchmark, Edition, Submission
 from tests.browser.pages.place import Place

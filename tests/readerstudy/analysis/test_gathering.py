@@ -11,10 +11,9 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
-from readerstudy.analysis.gathering import gather
+from readerstudy.analysis.gathering import gather, mark_of
 from readerstudy.analysis.kernels.arrays import State, Voided
 from readerstudy.analysis.kernels.result import MODEL, READER
-from readerstudy.analysis.marking import mark_of
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.enums import ResponseState, StudyState
 from readerstudy.models import (

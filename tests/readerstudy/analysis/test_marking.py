@@ -9,9 +9,8 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
-from readerstudy.analysis import marking
-from readerstudy.analysis.gathering import gather
-from readerstudy.analysis.marking import gathered, kept_inputs, mark_of
+from readerstudy.analysis import gathering
+from readerstudy.analysis.gathering import gather, gathered, kept_inputs, mark_of
 from readerstudy.analysis.storing import inputs_now
 from readerstudy.enums import RemarkKind, StudyState
 from readerstudy.models import Enrolment, InputsMark, ModelEntry, PredictionRun, ReaderStudy, Reading, Remark, Response
@@ -44,7 +43,7 @@ def readings_of_inputs(monkeypatch: pytest.MonkeyPatch) -> list[ReaderStudy]:
         read.append(study)
         return gather(study)
 
-    monkeypatch.setattr(marking, "gather", counted)
+    monkeypatch.setattr(gathering, "gather", counted)
     return read
 
 
@@ -146,7 +145,7 @@ def test_what_was_stored_while_reading_is_not_kept(study: ReaderStudy, monkeypat
         void(study.cases.get(block="main", number=1))
         return arrays
 
-    monkeypatch.setattr(marking, "gather", interrupted)
+    monkeypatch.setattr(gathering, "gather", interrupted)
     gathered(study)
     assert not InputsMark.objects.exists()
 

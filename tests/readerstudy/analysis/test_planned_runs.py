@@ -11,11 +11,10 @@ import pytest
 
 from annotation.statistics.kernels.multireader import Design, model_minus_readers
 from annotation.tables.prose import prose
-from readerstudy.analysis.gathering import gather
+from readerstudy.analysis.gathering import gather, mark_of
 from readerstudy.analysis.kernels.arrays import Repeats, State, StudyArrays
 from readerstudy.analysis.kernels.result import MODEL
 from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.analysis.marking import mark_of
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.predictions.looks import unblind

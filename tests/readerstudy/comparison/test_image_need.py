@@ -12,8 +12,7 @@ from annotation.models import (
     User,
 )
 from readerstudy.predictions.listing import Target
-from readerstudy.results.image_need import image_need
-from readerstudy.results.variants import family_of
+from readerstudy.results.variants import family_of, image_need
 from tests.annotation.review.cases import make_round
 from tests.readerstudy.comparison.variant_runs import blind_run, complete, review, right_on
 from tests.readerstudy.model_runs.made import end

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from annotation.statistics.kernels.intervals import tango, wilson
-from readerstudy.results.kernels.bank_comparison import FAILED, MISSING
-from readerstudy.results.kernels.variant_tables import AnsweredRun, AskedArrays, PairedVariant, variant_tables
+from readerstudy.results.kernels.bank_comparison import (
+    FAILED,
+    MISSING,
+    AnsweredRun,
+    AskedArrays,
+    PairedVariant,
+    variant_tables,
+)
 
 SIGNS = {"x": FAILED, ".": MISSING}
 

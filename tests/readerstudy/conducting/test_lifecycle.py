@@ -11,7 +11,6 @@ from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
 from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
-from readerstudy.conducting.diagrams import study_states
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.case_selection import list_cases
 from readerstudy.design.checking import cases_with_information, sha256_of_information
@@ -20,7 +19,7 @@ from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.plan import PlannedArm
 from readerstudy.enums import Information, StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.study.kernels.states import TRANSITIONS
+from readerstudy.study.kernels.states import TRANSITIONS, study_states
 from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.annotation.review.pixels import give_pixels

@@ -13,17 +13,18 @@ from annotation.contributions import contributed
 from annotation.demonstration.simulated_exams import EXAMS
 from annotation.enums import QuestionState, Role
 from annotation.models import Assignment, Exam, Image, QuestionBank, Review, User
-from readerstudy.demonstration import building
-from readerstudy.demonstration.building import OPEN_STUDY, add_studies
+from readerstudy.demonstration import finished
 from readerstudy.demonstration.finished import (
     ASKED_TWICE,
     BANK,
     MODELS,
+    OPEN_STUDY,
     READERS,
     STUDY,
     Predicted,
     Read,
     SimulatedCase,
+    add_studies,
     simulate,
 )
 from readerstudy.enums import Block, StudyState
@@ -160,7 +161,7 @@ def share_right(answers: Sequence[Read] | Sequence[Predicted]) -> float:
 def test_a_reader_of_the_demonstration_begins_with_the_consent(
     bank: QuestionBank, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(building, "add_finished_study", lambda *_given, **_named: None)
+    monkeypatch.setattr(finished, "add_finished_study", lambda *_given, **_named: None)
     build(bank, tmp_path / "files", make_person("Cora", Role.COORDINATOR))
     client.force_login(User.objects.get(email=contributed().accounts[0].email))
     page = client.get("/read/reader-study/", follow=True)

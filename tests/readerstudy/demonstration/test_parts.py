@@ -43,9 +43,9 @@ from readerstudy.demonstration.private_test import MEMBER, NAME, add_leaderboard
 from readerstudy.demonstration.prompt_iterations import CHANGES, PROMPT, add_prompt_iterations
 from readerstudy.enums import SubmissionWay
 from readerstudy.leaderboard import benchmarks
+from readerstudy.leaderboard.edition_scoring import verify
 from readerstudy.leaderboard.editions import folder_here
 from readerstudy.leaderboard.public_board import files_of
-from readerstudy.leaderboard.verifying import verify
 from readerstudy.models import Benchmark, EditionResult, ModelRun, PredictionRun, Submission
 from tests.annotation.review.cases import NOON, make_bank, make_revisions
 from tests.annotation.review.pixels import give_pixels

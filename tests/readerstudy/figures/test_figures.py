@@ -15,11 +15,16 @@ import pytest
 
 from annotation.tables.kernels.forms import FigureForm, Width, printed_percent
 from annotation.tables.kernels.style import in_style, rendered
-from readerstudy.results.kernels.accuracy_figures import accuracy_figure, by_category_figure, by_task_figure
+from readerstudy.results.kernels.accuracy_figures import (
+    accuracy_figure,
+    by_category_figure,
+    by_task_figure,
+    calibration_figure,
+    difference_figure,
+    inferences_figure,
+)
 from readerstudy.results.kernels.agreement_figures import agreement_figure
 from readerstudy.results.kernels.agreement_tables import COLOURS, N_STEPS, luminance, step_of, words_on
-from readerstudy.results.kernels.calibration_figures import calibration_figure
-from readerstudy.results.kernels.difference_figures import difference_figure, inferences_figure
 from readerstudy.results.kernels.flow_figures import time_figure
 from readerstudy.results.kernels.legends import LEGENDS, figure_legend, mark_of
 from readerstudy.results.kernels.rendering import FIGURES, figures_of, render

@@ -11,8 +11,8 @@ import pytest
 from annotation.enums import Role
 from readerstudy.enums import Block, StudyState
 from readerstudy.leaderboard import edition_scoring
+from readerstudy.leaderboard.edition_scoring import verify
 from readerstudy.leaderboard.public_board import files_of
-from readerstudy.leaderboard.verifying import verify
 from readerstudy.models import Benchmark, EditionResult, ReaderStudy, Reading, Response, Submission
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import make_bank

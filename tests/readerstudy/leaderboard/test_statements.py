@@ -28,7 +28,7 @@ from readerstudy.leaderboard.kernels.statement import (
     problems_of,
     shown,
 )
-from readerstudy.leaderboard.statements import add_statement, pass_statement, refuse_statement, statements_known_to
+from readerstudy.leaderboard.teams import add_statement, pass_statement, refuse_statement, statements_known_to
 from readerstudy.models import Edition, Statement, Team
 from tests.conftest import make_person
 from tests.readerstudy.leaderboard.made import AT, make_submission, make_team, statement_answers

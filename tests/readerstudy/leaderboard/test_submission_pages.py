@@ -15,7 +15,7 @@ from annotation.models import Job, User
 from annotation.models.people import TokenScope
 from readerstudy.enums import SubmissionState, SubmissionWay
 from readerstudy.leaderboard.kernels.statement import ASKED
-from readerstudy.leaderboard.statements import add_statement
+from readerstudy.leaderboard.teams import add_statement
 from readerstudy.models import Benchmark, Edition, EditionEntry, Statement, Submission, Team
 from tests.annotation.api.asking import Program, problem_of, program_of, send_json
 from tests.jobs import work

@@ -20,7 +20,6 @@ from annotation.models import AnswerKey, AuditEvent, Job, User
 from readerstudy.enums import BenchmarkState, SubmissionState, TeamState
 from readerstudy.leaderboard import submissions, teams
 from readerstudy.leaderboard.access import LeaderboardRefused
-from readerstudy.leaderboard.statements import add_statement, refuse_statement
 from readerstudy.leaderboard.submissions import (
     CHECK,
     FILES,
@@ -31,6 +30,7 @@ from readerstudy.leaderboard.submissions import (
     steps_of,
     withdraw_submission,
 )
+from readerstudy.leaderboard.teams import add_statement, refuse_statement
 from readerstudy.models import Benchmark, BenchmarkVersion, Edition, EditionEntry, Prediction, Submission, Team
 from tests.readerstudy.leaderboard.made import (
     AT,

@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import AnswerKey
 from readerstudy.design.kernels.documents import sha256_of
-from readerstudy.leaderboard import verifying
+from readerstudy.leaderboard import edition_scoring
+from readerstudy.leaderboard.edition_scoring import verify
 from readerstudy.leaderboard.public_board import publish
-from readerstudy.leaderboard.verifying import verify
 from readerstudy.models import Benchmark, EditionResult, PublishedNumber, Submission
 from tests.readerstudy.leaderboard.made import make_published, name_again, scored
 
@@ -85,7 +85,7 @@ def test_a_changed_row_is_found(benchmark: Benchmark, change: Callable[[], list[
 
 def test_a_changed_key(benchmark: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
     AnswerKey.objects.filter(pk=AnswerKey.objects.order_by("pk")[7].pk).update(key="D")
-    monkeypatch.setattr(verifying, "commitment_holds", lambda version: False)
+    monkeypatch.setattr(edition_scoring, "commitment_holds", lambda version: False)
     found = verify(benchmark, at=AT)
     assert found[0] == "version 1: the keys are not those of the commitment"
     assert len(found) > 1

@@ -12,10 +12,9 @@ from annotation.enums import ImportKind, ImportState, QuestionState, Role
 from annotation.models import AnswerKey, BankImport, Question, Revision
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.benchmarks import current_version
-from readerstudy.leaderboard.edition_scoring import score_edition
+from readerstudy.leaderboard.edition_scoring import score_edition, verify
 from readerstudy.leaderboard.editions import score_again
 from readerstudy.leaderboard.public_board import files_of
-from readerstudy.leaderboard.verifying import verify
 from readerstudy.leaderboard.versions import add_note, changes_since, make_new_version
 from readerstudy.models import Benchmark, BenchmarkVersion, Submission
 from tests.conftest import make_person

@@ -16,7 +16,7 @@ from openpyxl import load_workbook
 from annotation.exports.kernels import recompute
 from annotation.models import User
 from annotation.tables.kernels.table import Table
-from readerstudy.analysis import marking
+from readerstudy.analysis import gathering
 from readerstudy.analysis.kernels.labels import headings
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import see_analysis
@@ -391,9 +391,9 @@ def test_voidings_after_results_were_seen_make_a_variant_that_is_post_hoc(study:
 
 
 def test_an_older_analysis_that_ends_later_does_not_become_the_studys_own(study: ReaderStudy) -> None:
-    older = marking.gathered(study)
+    older = gathering.gathered(study)
     predicted(study, "Late", "B" * N, LATER)
     newer = analyse_by(QUICK, study, at=LATER)
-    with patch.object(marking, "gathered", lambda _study: older):
+    with patch.object(gathering, "gathered", lambda _study: older):
         analyse_by(QUICK, study, at=LATER)  # asked for before, done after
     assert own_analysis(study) == newer

@@ -24,7 +24,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from annotation.audit.recording import verify
 from annotation.case.kernels.traces import CaseRefused
 from annotation.models import User
-from readerstudy.conducting.diagrams import TRANSITIONS, CaseAct, CaseState
 from readerstudy.design.kernels.documents import GRACE_MS, Rules
 from readerstudy.enums import Block, Refusal
 from readerstudy.models import (
@@ -41,6 +40,7 @@ from readerstudy.models import (
 from readerstudy.reading.case_opening import feedback_of, sweep_readings
 from readerstudy.reading.kernels.visibility import is_over
 from readerstudy.reading.prefetched import ReadingRefused
+from readerstudy.study.kernels.states import CASE_TRANSITIONS, CaseAct, CaseState
 from readerstudy.views.reading import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key
@@ -421,7 +421,7 @@ class Reader(RuleBasedStateMachine):
             before = self.state(moves[0]) if moves else None
             act()
             if moves and before:
-                assert self.state(moves[0]) == TRANSITIONS[before, moves[1]]
+                assert self.state(moves[0]) == CASE_TRANSITIONS[before, moves[1]]
                 type(self).moved.add((before, moves[1]))
             return
         with suppress(Killed), transaction.atomic():
@@ -474,6 +474,6 @@ def test_the_invariants_hold_in_any_order(rita: User) -> None:
     assert OfThisStudy.n_steps >= N_STEPS * N_RUNS
     assert OfThisStudy.n_answers > N_RUNS  # the runs come somewhere
     by_reader = {CaseAct.OPEN, CaseAct.PAINT, CaseAct.COMMIT}
-    steps = {(state, act) for (state, act), after in TRANSITIONS.items() if act in by_reader and state != after}
+    steps = {(state, act) for (state, act), after in CASE_TRANSITIONS.items() if act in by_reader and state != after}
     seldom = {(CaseState.OPENED, CaseAct.COMMIT), (CaseState.RAN_OUT, CaseAct.COMMIT)}
     assert steps - seldom <= Reader.moved  # they were not true for want of a trial

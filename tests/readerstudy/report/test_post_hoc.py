@@ -21,9 +21,8 @@ from readerstudy.exports.fact_finding import facts_of, flow_of
 from readerstudy.exports.methods import methods_text
 from readerstudy.exports.report_writing import readme_text
 from readerstudy.models import PredictionRun
-from readerstudy.results.kernels.accuracy_figures import accuracy_figure
+from readerstudy.results.kernels.accuracy_figures import accuracy_figure, difference_figure
 from readerstudy.results.kernels.agreement_figures import agreement_figure
-from readerstudy.results.kernels.difference_figures import difference_figure
 from readerstudy.results.kernels.legends import figure_legend
 from readerstudy.results.kernels.rendering import figures_of
 from readerstudy.results.looking import stored_result

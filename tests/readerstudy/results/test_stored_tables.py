@@ -15,8 +15,8 @@ from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.results.accuracy_tables import accuracy_table, breakdown_tables, mean_agreement_table
 from readerstudy.results.difference_tables import margin_table, pairs_of_plan_table, planned_table, variants_tables
+from readerstudy.results.kernels.accuracy_figures import difference_figure
 from readerstudy.results.kernels.agreement_tables import Agree, disagreements, heatmap, pairs_once, reader_agreement
-from readerstudy.results.kernels.difference_figures import difference_figure
 from readerstudy.results.kernels.inferences import WHY_NARROWER, lines_of, other_lines, planned_rows
 from readerstudy.results.kernels.items import Which, items_table
 from readerstudy.results.kernels.legends import figure_legend
