@@ -4,17 +4,23 @@ readers a study does not exist; its results are shown to coordinators, once they
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
+from django import forms
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 
 from annotation.models import User
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.views.site.confirming import Confirmation, confirm
-from annotation.views.site.decorators import AuthenticatedRequest
+from annotation.views.site.confirming import Confirmation, confirm, run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, View, person_required
 from readerstudy.acts.studies import coordinated_study as coordinated_study
 from readerstudy.acts.studies import named_study
 from readerstudy.analysis.kernels.result import StoredAnalysis
@@ -24,6 +30,30 @@ from readerstudy.results.kernels.stored import order_of, panel_names
 from readerstudy.results.looking import Seen, inside, is_seen, named_result, reader_names
 from readerstudy.study.overview import studies_known_to
 from readerstudy.study.permissions import knows_study
+
+Result = TypeVar("Result")
+Response = TypeVar("Response", bound=HttpResponseBase)
+
+
+def person_page(*methods: str, fresh: bool = False) -> Callable[[View], View]:
+    """For any person who is logged in, asked by these methods; ``fresh``: kept by no cache."""
+
+    def decorate(view: View) -> View:
+        asked = require_http_methods([*methods])(view)
+        return person_required(never_cache(asked) if fresh else asked)
+
+    return decorate
+
+
+def stored(form: forms.Form, act: Callable[[], Result], *, field: str | None = None) -> Result | None:
+    """What the act gives for a good form; None for one that was not sent, or says what is wrong."""
+    return run_on_form(form, act, field=field) if form.is_valid() else None
+
+
+def as_file(response: Response, name: str) -> Response:
+    """The same, saved under this name."""
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 def overseen_study(person: User, slug: str) -> ReaderStudy:

@@ -17,11 +17,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.administration import delete_or_ask
-from annotation.views.site.confirming import is_confirmed, run_on_form
+from annotation.views.site.confirming import is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.conducting.rehearsing import MOST_MAIN, SESSION, DryRun, dry_feedback, dry_run_of, dry_state
 from readerstudy.design.checking import indication_notes
@@ -33,29 +33,24 @@ from readerstudy.enums import ResponseState
 from readerstudy.forms.studies import CopyForm
 from readerstudy.study.overview import lines_of
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.access import coordinated_study, overseen_study
+from readerstudy.views.access import coordinated_study, overseen_study, person_page, stored
 from readerstudy.views.design.drafts import step_context
 from readerstudy.views.reading import ACTS, PAGES, Json, feedback_json, state_json
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def study_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A new draft of the same design, under a name of its own."""
     study = coordinated_study(request.user, slug)
     form = CopyForm(request.POST) if is_confirmed(request) else CopyForm.of(study)
-    if form.is_valid():
-        name = form.cleaned_data["name"]
-        copied = run_on_form(form, lambda: copy_study(study, name=name, **by(request)), field="name")
-        if copied is not None:
-            messages.success(request, _("This is the copy: a draft that can be changed."))
-            return redirect("study", copied.slug)
+    if copied := stored(form, lambda: copy_study(study, **form.cleaned_data, **by(request)), field="name"):
+        messages.success(request, _("This is the copy: a draft that can be changed."))
+        return redirect("study", copied.slug)
     status = 422 if form.errors else 200
     return render(request, "readerstudy/design/copy.html", {"study": study, "form": form}, status=status)
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def study_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Only a draft: whatever was frozen stays. Who coordinated only this study has no list of studies any more."""
     then = "studies" if is_coordinator(request.user) else "bin"
@@ -63,8 +58,7 @@ def study_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 # --- The step before freezing: what a reader goes through, page by page, without ------------------
-@person_required
-@require_GET
+@person_page("GET")
 def study_dry_run(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Information for readers and asked before their first case, and the link to the cases."""
     study = overseen_study(request.user, slug)

@@ -14,9 +14,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, anyone
 from readerstudy.forms.studies import ShareForm
 from readerstudy.results.looking import (
     Seen,
@@ -28,14 +28,12 @@ from readerstudy.results.looking import (
     share_results,
     stored_result,
 )
-from readerstudy.views.access import seen_result
+from readerstudy.views.access import person_page, seen_result
 from readerstudy.views.results.overview import analysed_page, figure_response
 from readerstudy.views.results.pairs import agreement_page, categories_page, times_page
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST", fresh=True)
 def study_share(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """All links to results of the study, and a new one to this analysis, which is shown once."""
     seen = seen_result(request.user, slug, public_id)

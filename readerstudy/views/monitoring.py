@@ -12,12 +12,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.forms.display import check_in_words
-from annotation.models import User
+from annotation.models import ReviewRound, User
 from annotation.people.mailing import can_send
 from annotation.refusals import Refused
 from annotation.site.permissions import is_coordinator
@@ -27,9 +25,8 @@ from annotation.views.site.confirming import (
     is_possible_or_flash,
     is_valid_or_flash,
     run_and_flash,
-    run_on_form,
 )
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.acts.studies import reader_of
 from readerstudy.design.voiding import check_may_void, main_case, void_case
 from readerstudy.enrolment.inviting import open_invitations, readers_with_keys_at_hand, takes_readers
@@ -53,13 +50,11 @@ from readerstudy.reading.case_opening import n_right
 from readerstudy.study.hidden_images import left_in_sight
 from readerstudy.study.overview import n_out_of_sight, study_deadline_text, unfinished
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.access import confirm_in_study, coordinated_study, overseen_study
+from readerstudy.views.access import confirm_in_study, coordinated_study, overseen_study, person_page, stored
 from readerstudy.views.enrolment.inviting import show_reader_link
 
 
-@person_required
-@never_cache
-@require_POST
+@person_page("POST", fresh=True)
 def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """Somebody else takes an order that is free; their link is shown once."""
     enrolment = reader_of(coordinated_study(request.user, slug), public_id)
@@ -75,9 +70,7 @@ def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> 
 
 
 # --- What touches results: interim results behind glass, voided cases, a re-review of -------------
-@person_required
-@never_cache
-@require_POST
+@person_page("POST", fresh=True)
 def study_interim(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Break the glass: each look needs its reason, and there is no address at which the results stay."""
     study = coordinated_study(request.user, slug)
@@ -94,8 +87,7 @@ def study_interim(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "readerstudy/monitoring/interim.html", context)
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Leave a case out, after showing which one it is; whoever has it open reads on, and the answer is stored."""
     study = coordinated_study(request.user, slug)
@@ -135,9 +127,7 @@ def _leave_out(case: StudyCase, reason: str, actor: User) -> str:
     return sentence % {"number": case.number}
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST", fresh=True)
 def study_rereview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Choose how often a case must have been missed, then make the draft of a round."""
     from readerstudy.conducting.rereviewing import send_to_rereview  # loads numpy: not at every start
@@ -145,20 +135,19 @@ def study_rereview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     initial = {"threshold": 50, "name": _("Re-review of %(study)s") % {"study": study.name[:180]}}
     form = RereviewForm(request.POST if request.method == "POST" else None, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        threshold, name = form.cleaned_data["threshold"], form.cleaned_data["name"]
-        made = run_on_form(form, lambda: send_to_rereview(study, threshold, name=name, **by(request)))
-        if made is not None:
-            messages.success(request, _("The round is a draft. Choose its reviewers, then open it."))
-            return redirect("round", made.slug) if is_coordinator(request.user) else redirect("study-watch", slug)
+
+    def send() -> ReviewRound:
+        return send_to_rereview(study, form.cleaned_data["threshold"], name=form.cleaned_data["name"], **by(request))
+
+    if made := stored(form, send):
+        messages.success(request, _("The round is a draft. Choose its reviewers, then open it."))
+        return redirect("round", made.slug) if is_coordinator(request.user) else redirect("study-watch", slug)
     context: dict[str, Any] = {"study": study, "form": form}
     return render(request, "readerstudy/monitoring/rereview.html", context, status=422 if form.errors else 200)
 
 
 # --- A study while its readers read: progress and problems, never answers -------------------------
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 @vary_on_headers("HX-Request")
 def study_watch(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How far the readers are; the table alone for HTMX, which asks again every 15 seconds."""
@@ -208,9 +197,7 @@ def _around(study: ReaderStudy, person: User, coordinates: bool) -> dict[str, An
     return context
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def study_reader(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """One reader: who they are, their sittings, what went wrong, and what can be done about it."""
     study = coordinated_study(request.user, slug)

@@ -13,8 +13,6 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.call_enums import CallOutcome, PromptPurpose
@@ -25,8 +23,7 @@ from annotation.model_calls.versions import prompts_for
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
-from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.acts.models import run_of
 from readerstudy.forms.leaderboard import HandInForm
 from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRunForm
@@ -56,6 +53,7 @@ from readerstudy.results.comparison_job import (
 )
 from readerstudy.results.kernels.comparison_tables import band_rows
 from readerstudy.study.permissions import coordinates_a_study
+from readerstudy.views.access import as_file, person_page, stored
 
 if TYPE_CHECKING:
     from readerstudy.results.variants import RunFamily
@@ -63,8 +61,7 @@ if TYPE_CHECKING:
 PER_PAGE = 50
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def model_runs(request: AuthenticatedRequest) -> HttpResponse:
     """All runs that this person may watch, newest first."""
     check_runs_models(request.user)
@@ -72,19 +69,16 @@ def model_runs(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "readerstudy/model_runs/list.html", {"page": page})
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 @vary_on_headers("HX-Request")
 def model_run_new(request: AuthenticatedRequest) -> HttpResponse:
     """Plan a run. Nothing is sent by it; what models the endpoint has, it is asked beside the page."""
     check_runs_models(request.user)
     if request.method == "GET" and asks_for_part(request):
         return render(request, "readerstudy/model_runs/_models_listed.html", _listed(request.GET.get("endpoint", "")))
-    targets, plan = targets_to_run(request.user), None
+    targets = targets_to_run(request.user)
     form = ModelRunForm(targets, request.POST if request.method == "POST" else None)
-    if form.is_bound and form.is_valid():
-        plan = run_on_form(form, lambda: store_run(plan_run(form.wanted(), **by(request)), **by(request)))
-    if plan is not None:
+    if plan := stored(form, lambda: store_run(plan_run(form.wanted(), **by(request)), **by(request))):
         messages.success(request, _("The run is planned. Nothing was sent yet."))
         return redirect("model-run", plan.stored_run.batch.public_id)
     context = {"form": form, "has_endpoints": endpoints(), "has_targets": targets}
@@ -100,9 +94,7 @@ def _listed(endpoint: str) -> dict[str, Any]:
         return {"why": str(refusal)}
 
 
-@person_required
-@never_cache
-@require_GET
+@person_page("GET", fresh=True)
 @vary_on_headers("HX-Request")
 def model_run(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """One run: the plan with its estimate, then how far it is and what it cost."""
@@ -143,9 +135,7 @@ def check_runs_models(person: User) -> None:
 
 
 # --- the raw answers of a run ---
-@person_required
-@never_cache
-@require_GET
+@person_page("GET", fresh=True)
 def model_run_calls(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Which calls there are and what became of each. It tells no answer, so that looking through it notes nothing."""
     run = run_of(request.user, public_id)
@@ -157,9 +147,7 @@ def model_run_calls(request: AuthenticatedRequest, public_id: str) -> HttpRespon
     return render(request, "readerstudy/model_runs/calls.html", context)
 
 
-@person_required
-@never_cache
-@require_GET
+@person_page("GET", fresh=True)
 def model_run_call(request: AuthenticatedRequest, public_id: str, number: int) -> HttpResponse:
     """One call word by word. That it was opened is stored."""
     run = run_of(request.user, public_id)
@@ -167,9 +155,7 @@ def model_run_call(request: AuthenticatedRequest, public_id: str, number: int) -
     return render(request, "readerstudy/model_runs/call.html", {"run": run, "opened": opened, "call": opened.call})
 
 
-@person_required
-@never_cache
-@require_GET
+@person_page("GET", fresh=True)
 def model_run_picture(request: AuthenticatedRequest, public_id: str, number: int, sha256: str) -> HttpResponse:
     """A picture as the model got it with this call."""
     run = run_of(request.user, public_id)
@@ -185,9 +171,7 @@ SETTINGS = {
 }
 
 
-@person_required
-@never_cache
-@require_GET
+@person_page("GET", fresh=True)
 @vary_on_headers("HX-Request")
 def model_run_variants(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Computed as a job when it is first asked for; the page looks again until it is there.
@@ -238,9 +222,7 @@ def _shown(result: dict[str, Any] | None, family: RunFamily) -> dict[str, Any] |
     return {**result, **named}
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def models_compare(request: AuthenticatedRequest) -> HttpResponse:
     """Of the bank that is asked for, else of the first one."""
     _check_knows_scores(request.user)
@@ -275,8 +257,7 @@ def _compared(bank: QuestionBank) -> dict[str, Any]:
     }
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def models_compare_start(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask for a comparison; one that waits or runs already is enough."""
     bank = bank_compared(request.user, slug)
@@ -287,9 +268,7 @@ def models_compare_start(request: AuthenticatedRequest, slug: str) -> HttpRespon
     return redirect(reverse("models-compare") + "?" + urlencode({"bank": bank.slug}))
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def models_compare_file(request: AuthenticatedRequest, slug: str, form: str) -> HttpResponse:
     """What the page shows: with full precision as CSV and XLSX, for print as DOCX and LaTeX."""
     bank = bank_compared(request.user, slug)
@@ -298,8 +277,7 @@ def models_compare_file(request: AuthenticatedRequest, slug: str, form: str) -> 
         raise Http404
     file = take_comparison(comparison, TableForm(form), **by(request))
     response = HttpResponse(file, content_type=TABLE_TYPES[TableForm(form)])
-    response["Content-Disposition"] = f'attachment; filename="{bank.slug}-models-{comparison.public_id}.{form}"'
-    return response
+    return as_file(response, f"{bank.slug}-models-{comparison.public_id}.{form}")
 
 
 def bank_compared(person: User, slug: str) -> QuestionBank:

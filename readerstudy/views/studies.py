@@ -14,8 +14,7 @@ from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct, field
 
@@ -25,8 +24,7 @@ from annotation.models import QuestionBank
 from annotation.models.fields import AsRead
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
-from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, role_required
 from annotation.views.site.downloads import package_response, table_response
 from readerstudy.design.checking import statement_on
 from readerstudy.design.creating import create_study
@@ -48,16 +46,14 @@ from readerstudy.predictions.looks import looks_before_closing, may_see_results
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, hash_of, import_responses
 from readerstudy.study.overview import lines_of, n_newer_wordings, next_of_study, study_deadline_text
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.access import coordinated_study, listed_studies, overseen_study
+from readerstudy.views.access import as_file, coordinated_study, listed_studies, overseen_study, person_page, stored
 from readerstudy.views.design.drafts import steps_of
 from readerstudy.views.results.overview import analyses_of, first_results
 
 ALL = "all"
 
 
-@person_required
-@never_cache
-@require_POST
+@person_page("POST", fresh=True)
 def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str) -> FileResponse:
     """One table in one of the formats; written whole before the first byte is sent, so that none is cut short.
 
@@ -87,9 +83,7 @@ def _resource(study: ReaderStudy, table: StudyTable, who: By, *, source_ids: boo
     return PackagedTable(table.value, columns_of(study, table, source_ids=source_ids), write)
 
 
-@person_required
-@never_cache
-@require_GET
+@person_page("GET", fresh=True)
 def study_data(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The tables and the stored analyses of a study, and the link to import readings."""
     study = coordinated_study(request.user, slug)
@@ -103,8 +97,7 @@ def study_data(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "readerstudy/studies/data.html", context)
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponse:
     """What each column of a table means."""
     study = coordinated_study(request.user, slug)
@@ -112,9 +105,8 @@ def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> Http
         raise Http404
     text = io.BytesIO()
     write_codebook(text, columns_of(study, StudyTable(table), source_ids=may_take_source_ids(study)))
-    response = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
-    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{table}-codebook.csv"'
-    return response
+    codebook = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
+    return as_file(codebook, f"{study.slug}-{table}-codebook.csv")
 
 
 class Offer(Struct, frozen=True):
@@ -144,9 +136,7 @@ STORE = "store"
 SHOWN = 200  # refused rows
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST", fresh=True)
 @vary_on_headers("HX-Request")
 def study_import(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The form, and what the file would do; the result alone for HTMX. Nothing of the file is kept but its rows."""
@@ -198,8 +188,7 @@ SORTED_BY: Columns = {
 }
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def studies(request: AuthenticatedRequest) -> HttpResponse:
     """All studies for coordinators of the site and administrators; for others those that they coordinate."""
     archived = "archived" in request.GET
@@ -220,17 +209,18 @@ def studies(request: AuthenticatedRequest) -> HttpResponse:
 def study_new(request: AuthenticatedRequest) -> HttpResponse:
     """A draft with a name and a bank; everything else is decided step by step."""
     form = StudyForm(request.POST if request.method == "POST" else None, initial={"bank": request.GET.get("bank")})
-    if request.method == "POST" and form.is_valid():
+
+    def create() -> ReaderStudy:
         plan = Plan(name=form.cleaned_data["name"], bank=form.cleaned_data["bank"].slug)
-        made = run_on_form(form, lambda: create_study(plan, **by(request)), field="name")
-        if made is not None:
-            return redirect("study-cases", made.slug)
+        return create_study(plan, **by(request))
+
+    if made := stored(form, create, field="name"):
+        return redirect("study-cases", made.slug)
     context = {"form": form, "has_banks": form.fields["bank"].queryset.exists()}  # type: ignore[attr-defined]
     return render(request, "readerstudy/design/new.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def study_models(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The predictions of models for the cases of one study."""
     found = overseen_study(request.user, slug)
@@ -244,8 +234,7 @@ def study_models(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "readerstudy/studies/models.html", context)
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One study: its state, its design in short, how far its readers are, and what comes next."""
     found = overseen_study(request.user, slug)

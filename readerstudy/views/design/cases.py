@@ -8,7 +8,6 @@ from typing import Any
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import Difficulty
@@ -16,7 +15,7 @@ from annotation.models import Revision
 from annotation.questionbank.priors import keys_of_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.design.case_selection import CasePreview, CaseRequest, preview_cases, store_cases
 from readerstudy.design.checking import Hint, hints_in
 from readerstudy.design.kernels.analysis_plan import read_analysis
@@ -26,6 +25,7 @@ from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.permissions import StudyRefused, may_coordinate_study
+from readerstudy.views.access import person_page
 from readerstudy.views.design.drafts import form_of_step, step_context, study_of_step
 
 PER_PAGE, LOOKED_AT = 50, 50
@@ -39,8 +39,7 @@ STORE = "store"
 FEW = 30  # cases of a task, below which the page says that they tell little
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 @vary_on_headers("HX-Request")
 def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Choose, look at it, then store. Nothing is stored before somebody has looked at what would be."""

@@ -12,10 +12,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 from msgspec import Struct
 
-from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by
 from readerstudy.design.drafting import describe_study, update_arm, update_readers
 from readerstudy.design.kernels.ordering import orders_needed
 from readerstudy.enums import Block, StudyState
@@ -24,7 +23,7 @@ from readerstudy.forms.rules import RulesForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.overview import has_texts
 from readerstudy.study.permissions import StudyRefused, locked_study, may_coordinate_study
-from readerstudy.views.access import coordinated_study, overseen_study
+from readerstudy.views.access import coordinated_study, overseen_study, person_page
 
 # --- the bar: six steps, which of them are ready, which one is shown ------------------------------
 STEPS = {
@@ -124,8 +123,7 @@ def _is_stored(form: Form, study: ReaderStudy, store: Callable[[Form], None]) ->
     return True
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def study_arms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What readers see beside the images and the question."""
     study = study_of_step(request, slug)
@@ -144,8 +142,7 @@ def study_arms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "readerstudy/design/arms.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def study_rules(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How cases are read, the texts for readers, and how the study is analysed."""
     study = study_of_step(request, slug)
@@ -160,8 +157,7 @@ def study_rules(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "readerstudy/design/rules.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def study_readers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How many people read, and how many orders are drawn for them."""
     study = study_of_step(request, slug)

@@ -12,14 +12,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods
 from msgspec import Struct
 from msgspec.structs import replace
 
 from annotation.models import User
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import run_and_flash
-from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by
 from readerstudy.design.checking import (
     Place,
     cases_with_information,
@@ -50,14 +49,13 @@ from readerstudy.results.kernels.stored import PlanningFigures, planning_figures
 from readerstudy.results.looking import is_seen, own_analysis, stored_result
 from readerstudy.study.overview import lines_of, studies_known_to
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.access import coordinated_study
+from readerstudy.views.access import as_file, coordinated_study, person_page
 from readerstudy.views.design.drafts import STEPS, form_of_step, step_context, study_of_step
 
 STEP_OF = {Place.CASES: "study-cases", Place.ARMS: "study-arms", Place.RULES: "study-rules"}
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A checklist with a link to fix each point, and the button once there is none."""
     study = study_of_step(request, slug)
@@ -143,25 +141,21 @@ def _label(place: Place) -> str:
     return _("Bank") if place == Place.BANK else str(STEPS[STEP_OF[place]])
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def study_protocol(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The frozen protocol, byte by byte as it was hashed."""
     study = coordinated_study(request.user, slug)
     protocol = take_protocol(study, **by(request))
     if not protocol:
         raise Http404
-    answer = HttpResponse(protocol, content_type="application/json")
-    answer["Content-Disposition"] = f'attachment; filename="{study.slug}-protocol.json"'
-    return answer
+    return as_file(HttpResponse(protocol, content_type="application/json"), f"{study.slug}-protocol.json")
 
 
 # --- the indications that readers will see, to be read before somebody states that none gives an answer away
 PER_PAGE = 50
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """All of them, or those in which the rule marks words. Keys are shown beside them: for coordinators alone."""
     study = coordinated_study(request.user, slug)
@@ -207,8 +201,7 @@ class FinishedStudy(Struct, frozen=True):
         return replace(before, **one.figures, taken_from=sentence[:300])
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def study_forecast(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The assumptions, to store, and what follows from those that are stored."""
     study = study_of_step(request, slug)

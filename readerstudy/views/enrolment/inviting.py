@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from annotation.models import Invitation
 from annotation.people.invitations import IssuedInvitation, restorable, restore, revoke
@@ -24,8 +24,8 @@ from annotation.views.people.invitations import (
     show_once,
     stops_at_once,
 )
-from annotation.views.site.confirming import is_confirmed, run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
+from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, by
 from readerstudy.enrolment import inviting
 from readerstudy.enrolment.inviting import check_for_readers, check_takes_readers, roles_meaning
 from readerstudy.enrolment.participation import asks_consent
@@ -33,27 +33,20 @@ from readerstudy.forms.studies import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.overview import study_deadline_text
 from readerstudy.study.permissions import StudyRefused
-from readerstudy.views.access import confirm_in_study, coordinated_study
+from readerstudy.views.access import confirm_in_study, coordinated_study, person_page, stored
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST", fresh=True)
 def study_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask somebody to read."""
     study = coordinated_study(request.user, slug)
     form = ReaderInvitationForm(study, request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        data, now = form.cleaned_data, timezone.now()
-        issued = run_on_form(form, lambda: inviting.invite_reader(study, **data, actor=request.user, at=now))
-        if issued is not None:
-            return show_reader_link(request, issued)
+    if issued := stored(form, lambda: inviting.invite_reader(study, **form.cleaned_data, **by(request))):
+        return show_reader_link(request, issued)
     return _page(request, study, form)
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST", fresh=True)
 def study_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask several people to read."""
     study = coordinated_study(request.user, slug)
@@ -78,8 +71,7 @@ def study_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return file_page(request, page)
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def study_invitation_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     invitation = _invitation_of(study, pk)
@@ -91,8 +83,7 @@ def study_invitation_revoke(request: AuthenticatedRequest, slug: str, pk: int) -
     return redirect("study-invite", slug)
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def study_invitation_restore(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     """Let a link that was revoked work again."""
     invitation = _invitation_of(coordinated_study(request.user, slug), pk)
@@ -100,9 +91,7 @@ def study_invitation_restore(request: AuthenticatedRequest, slug: str, pk: int) 
     return redirect("study-invite", slug)
 
 
-@person_required
-@never_cache
-@require_POST
+@person_page("POST", fresh=True)
 def study_invitation_remind(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     """A new link for somebody who has not come yet."""
     invitation = _invitation_of(coordinated_study(request.user, slug), pk)

@@ -10,14 +10,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.case.kernels.keys import Part, listed
 from annotation.forms.display import DisplayForm, shown_check
 from annotation.models import User
 from annotation.people.mailing import can_send
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.enrolment import participation
 from readerstudy.enrolment.kernels.steps import Step, asked_steps, done_steps
 from readerstudy.enrolment.participation import (
@@ -38,6 +36,7 @@ from readerstudy.enrolment.rules_in_words import rules_in_words
 from readerstudy.forms.studies import ClosingForm, FactsForm
 from readerstudy.predictions.looks import own_cases
 from readerstudy.study.permissions import HAS_LEFT, StudyRefused
+from readerstudy.views.access import as_file, person_page
 
 # Where each step is done; the others have no page of their own.
 PAGES = {
@@ -57,9 +56,7 @@ class StepView(Protocol):
 def of_reader(view: StepView) -> Callable[..., HttpResponse]:
     """For whoever reads in the study. Who has left it meanwhile is shown so by the entry page."""
 
-    @person_required
-    @never_cache
-    @require_http_methods(["GET", "HEAD", "POST"])
+    @person_page("GET", "HEAD", "POST", fresh=True)
     @wraps(view)
     def reading_step(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         try:
@@ -113,17 +110,14 @@ def _unless_left(refusal: StudyRefused) -> str:
 
 
 # --- the studies of a reader, consent, leaving ----------------------------------------------------
-@person_required
-@require_safe
+@person_page("GET", "HEAD")
 def readings(request: AuthenticatedRequest) -> HttpResponse:
     """The studies of a reader."""
     found = studies_of(request.user, timezone.now())
     return render(request, "readerstudy/enrolment/readings.html", {"studies": found})
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def reading(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Where a reader comes in: a step with a page of its own is gone to, the others show here."""
     reader_status = own_status(request.user, slug)
@@ -164,16 +158,14 @@ def reading_consent(request: AuthenticatedRequest, reader_status: ReaderStatus) 
     )
 
 
-@person_required
-@require_safe
+@person_page("GET", "HEAD")
 def reading_consent_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The copy that a reader keeps."""
     enrolment = own_status(request.user, slug).enrolment
     if enrolment.consented_at is None and not asks_consent(enrolment.study):
         raise Http404
-    response = HttpResponse(consent_copy(enrolment), content_type="text/plain; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{enrolment.study.slug}-consent.txt"'
-    return response
+    copy = HttpResponse(consent_copy(enrolment), content_type="text/plain; charset=utf-8")
+    return as_file(copy, f"{enrolment.study.slug}-consent.txt")
 
 
 @of_reader

@@ -11,15 +11,13 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.enums import JobState, Role
 from annotation.jobs.queueing import job_under_way, jobs_about
 from annotation.models import User
 from annotation.site.home_files import here
-from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 from annotation.views.site.downloads import resumable_response
 from readerstudy.acts.leaderboards import run_benchmark, taken_benchmark
 from readerstudy.enums import BenchmarkState, TeamState
@@ -47,6 +45,7 @@ from readerstudy.leaderboard.public_twins import decision_on, needs_comparison, 
 from readerstudy.leaderboard.teams import ask_for_team, reasons_against, refused_team
 from readerstudy.leaderboard.versions import changes_since
 from readerstudy.models import Benchmark, Edition, Team
+from readerstudy.views.access import person_page, stored
 
 TWINS_SHOWN = 100
 
@@ -75,31 +74,24 @@ def _next_edition(benchmark: Benchmark) -> Any:
 def leaderboard_new(request: AuthenticatedRequest) -> HttpResponse:
     """A draft; nothing is given to anybody before it is frozen."""
     form = BenchmarkForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        made = run_on_form(form, lambda: create_benchmark(form.wanted(), **by(request)))
-        if made is not None:
-            return redirect("leaderboard", made.slug)
+    if made := stored(form, lambda: create_benchmark(form.wanted(), **by(request))):
+        return redirect("leaderboard", made.slug)
     context = {"form": form, "has_banks": form.fields["bank"].queryset.exists()}  # type: ignore[attr-defined]
     return render(request, "readerstudy/leaderboard/new.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def leaderboard_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     benchmark = run_benchmark(request.user, slug)
     form = BenchmarkForm.of(benchmark, request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        changed = run_on_form(form, lambda: change_benchmark(benchmark, form.wanted(), **by(request)))
-        if changed is not None:
-            messages.success(request, _("The draft is saved."))
-            return redirect("leaderboard", slug)
+    if stored(form, lambda: change_benchmark(benchmark, form.wanted(), **by(request))):
+        messages.success(request, _("The draft is saved."))
+        return redirect("leaderboard", slug)
     context = {"form": form, "benchmark": benchmark}
     return render(request, "readerstudy/leaderboard/edit.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def leaderboard(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """For coordinators, and for administrators to look at. People who submit models are led to the page of teams."""
     benchmark = known_benchmark(request.user, slug)
@@ -146,9 +138,7 @@ def _inputs(benchmark: Benchmark) -> dict[str, Any]:
     return {"packed": packed_inputs(benchmark), "packing": job_under_way(PACK, benchmark=benchmark.pk)}
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST", fresh=True)
 def leaderboard_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The own team; whoever is in none asks for one here."""
     benchmark = known_benchmark(request.user, slug)
@@ -156,11 +146,9 @@ def leaderboard_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return redirect("leaderboard", slug)
     team = Team.objects.filter(benchmark=benchmark, members__user=request.user).first()
     form = TeamForm(request.POST or None)
-    if request.method == "POST" and team is None and form.is_valid():
-        made = run_on_form(form, lambda: ask_for_team(benchmark, **form.cleaned_data, **by(request)))
-        if made is not None:
-            messages.success(request, _("A coordinator will decide about the team. Its state is on this page."))
-            return redirect("leaderboard-team", slug)
+    if team is None and stored(form, lambda: ask_for_team(benchmark, **form.cleaned_data, **by(request))):
+        messages.success(request, _("A coordinator will decide about the team. Its state is on this page."))
+        return redirect("leaderboard-team", slug)
     context = {
         "benchmark": benchmark,
         "team": team,
@@ -173,9 +161,7 @@ def leaderboard_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "readerstudy/leaderboard/team.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def leaderboard_inputs(request: AuthenticatedRequest, slug: str) -> HttpResponse | StreamingHttpResponse:
     """The questions and images; a download that broke off goes on. Taking them is noted."""
     return inputs_response(request, taken_benchmark(request.user, slug), request.user)
@@ -190,9 +176,7 @@ def inputs_response(
 
 
 # --- editions -------------------------------------------------------------------------------------
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def leaderboard_editions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     benchmark = known_benchmark(request.user, slug)
     if not looks_on(request.user):

@@ -8,13 +8,10 @@ from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.site.sorted_tables import numbered_page
-from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.acts.leaderboards import is_of_team, known_statement, known_submission
 from readerstudy.enums import BenchmarkState
 from readerstudy.forms.leaderboard import StatementForm
@@ -32,13 +29,12 @@ from readerstudy.leaderboard.submissions import (
 )
 from readerstudy.leaderboard.teams import add_statement, statements_known_to
 from readerstudy.models import Submission
+from readerstudy.views.access import as_file, person_page, stored
 
 PER_PAGE = 50  # a team finds what is older by the API
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST", fresh=True)
 def leaderboard_submissions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Who looks on sees what all teams sent; a member that of the own team. A file begins its check."""
     benchmark = known_benchmark(request.user, slug)
@@ -53,13 +49,13 @@ def leaderboard_submissions(request: AuthenticatedRequest, slug: str) -> HttpRes
         return render(request, "readerstudy/leaderboard/submissions.html", context)
     team = team_of(request.user, slug)
     form = AnswersForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
-    if form.is_bound and form.is_valid():
+
+    def receive() -> Submission:
         file, way = form.cleaned_data["file"], form.cleaned_data["duplicates"]
-        made = run_on_form(
-            form, lambda: receive_submission(team, file.chunks(), file.name, duplicates=way, **by(request))
-        )
-        if made is not None:
-            return redirect("leaderboard-submission", slug, made.public_id)
+        return receive_submission(team, file.chunks(), file.name, duplicates=way, **by(request))
+
+    if made := stored(form, receive):
+        return redirect("leaderboard-submission", slug, made.public_id)
     statements = team.statements.order_by("-number")
     context = {
         "benchmark": benchmark,
@@ -76,9 +72,7 @@ def leaderboard_submissions(request: AuthenticatedRequest, slug: str) -> HttpRes
     return render(request, "readerstudy/leaderboard/team_submissions.html", context, status=status)
 
 
-@person_required
-@never_cache
-@require_GET
+@person_page("GET", fresh=True)
 @vary_on_headers("HX-Request")
 def leaderboard_submission(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """How far its check is, what was found, and what can be done with it."""
@@ -115,39 +109,31 @@ def _editions(submission: Submission) -> list[Any]:
     return [(one, one.pk in named) for one in editions_to_name(submission.team.benchmark, timezone.now())]
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def leaderboard_report(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """What the check found, to keep."""
     submission = known_submission(request.user, slug, public_id)
     if submission.checked_at is None:
         raise Http404(_("There is no report yet."))
-    response = JsonResponse(submission.report, json_dumps_params={"indent": 1, "ensure_ascii": False})
-    response["Content-Disposition"] = f'attachment; filename="submission-{submission.number}.json"'
-    return response
+    report = JsonResponse(submission.report, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    return as_file(report, f"submission-{submission.number}.json")
 
 
 # --- statements -----------------------------------------------------------------------------------
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST", fresh=True)
 def leaderboard_statement_new(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The form, filled with the last one; a whole one becomes a further number."""
     team = team_of(request.user, slug)
     newest = team.statements.order_by("-number").first()
     form = StatementForm(*((request.POST,) if request.method == "POST" else ()), newest=newest)
-    if form.is_bound and form.is_valid():
-        made = run_on_form(form, lambda: add_statement(team, form.cleaned_data, **by(request)))
-        if made is not None:
-            return redirect("leaderboard-statement", slug, made.public_id)
+    if made := stored(form, lambda: add_statement(team, form.cleaned_data, **by(request))):
+        return redirect("leaderboard-statement", slug, made.public_id)
     context = {"benchmark": team.benchmark, "team": team, "statement_form": form, "newest_statement": newest}
     template = "readerstudy/leaderboard/statement_new.html"
     return render(request, template, context, status=422 if form.errors else 200)
 
 
-@person_required
-@never_cache
-@require_GET
+@person_page("GET", fresh=True)
 def leaderboard_statement(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """What a team says of a model, to read and to print; coordinators pass it or refuse it here."""
     statement = known_statement(request.user, slug, public_id)
@@ -163,8 +149,7 @@ def leaderboard_statement(request: AuthenticatedRequest, slug: str, public_id: s
     return render(request, "readerstudy/leaderboard/statement.html", context)
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def leaderboard_card(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """The statement as a model card, without numbers: those stand on the page of an edition."""
     statement = known_statement(request.user, slug, public_id)
@@ -176,6 +161,5 @@ def leaderboard_card(request: AuthenticatedRequest, slug: str, public_id: str) -
         slug=slug,
         version=current_version(benchmark).number,
     )
-    response = HttpResponse(card, content_type="text/markdown; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="statement-{statement.number}.md"'
-    return response
+    markdown = HttpResponse(card, content_type="text/markdown; charset=utf-8")
+    return as_file(markdown, f"statement-{statement.number}.md")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -11,23 +10,20 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.models import QuestionBank, User
 from annotation.models.fields import AsRead
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, sorted_page
-from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.acts.models import changeable_entry, known_entry
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
 from readerstudy.forms.studies import ReasonForm
 from readerstudy.model_runs.following import RunProgress
 from readerstudy.model_runs.planning import runs_seen_by
-from readerstudy.models import ModelEntry, SubmissionCall
+from readerstudy.models import SubmissionCall
 from readerstudy.predictions.entries import (
     edit_model,
     enter_model,
@@ -39,13 +35,13 @@ from readerstudy.predictions.entries import (
 )
 from readerstudy.predictions.listing import entries_known_to, lines_of, runs_known_to
 from readerstudy.study.permissions import coordinates_a_study, may_change_model, may_enter_models
+from readerstudy.views.access import person_page, stored
 
 PER_PAGE = 50
 SORTED_BY: Columns = {"model": AsRead("name"), "version": "version", "state": "state", "who": AsRead("submitter__name")}
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def models(request: AuthenticatedRequest) -> HttpResponse:
     """All models for coordinators and administrators; for others those that they entered."""
     check_lists_models(request.user)
@@ -64,20 +60,17 @@ def models(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "readerstudy/models/list.html", context)
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def model_new(request: AuthenticatedRequest) -> HttpResponse:
     check_enters_models(request.user)
     form = ModelForm(request.POST if request.method == "POST" else None)
-    entry = _kept(form, lambda: enter_model(form.cleaned_data, **by(request)))
-    if entry is not None:
+    if entry := stored(form, lambda: enter_model(form.cleaned_data, **by(request))):
         messages.success(request, _("The model is entered. Send its predictions next."))
         return redirect("model", entry.public_id)
     return render(request, "readerstudy/models/edit.html", {"form": form}, status=422 if form.errors else 200)
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def model(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """What an entry says of its model, its runs, and everything that happened to it."""
     from readerstudy.results.comparing_models import targets_of  # loads numpy: not at every start
@@ -95,28 +88,24 @@ def model(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     return render(request, "readerstudy/models/model.html", context)
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def model_edit(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Correct the description of a model; another version of it is a replacement."""
     entry = changeable_entry(request.user, public_id)
     form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
-
-    if _kept(form, lambda: edit_model(entry, form.cleaned_data, **by(request))) is not None:
+    if stored(form, lambda: edit_model(entry, form.cleaned_data, **by(request))):
         messages.success(request, _("Saved. The earlier version is in the history."))
         return redirect("model", public_id)
     context = {"form": form, "entry": known_entry(request.user, public_id)}
     return render(request, "readerstudy/models/edit.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def model_replace(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Another entry in the place of this one; it begins without predictions."""
     entry = changeable_entry(request.user, public_id)
     form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
-    made = _kept(form, lambda: replace_model(entry, form.cleaned_data, **by(request)))
-    if made is not None:
+    if made := stored(form, lambda: replace_model(entry, form.cleaned_data, **by(request))):
         messages.success(request, _("This entry replaces the old one. Send its predictions next."))
         return redirect("model", made.public_id)
     context = {"form": form, "entry": known_entry(request.user, public_id), "replacing": True}
@@ -124,16 +113,13 @@ def model_replace(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     return render(request, "readerstudy/models/edit.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     entry = changeable_entry(request.user, public_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid():
-        reason = form.cleaned_data["reason"]
-        if run_on_form(form, lambda: withdraw_model(entry, reason, **by(request))):
-            messages.success(request, _("The model is withdrawn. Nothing of it was deleted."))
-            return redirect("model", public_id)
+    if stored(form, lambda: withdraw_model(entry, form.cleaned_data["reason"], **by(request))):
+        messages.success(request, _("The model is withdrawn. Nothing of it was deleted."))
+        return redirect("model", public_id)
     context = {"form": form, "entry": entry, "leaves_figures": has_named_runs(entry)}
     return render(request, "readerstudy/models/withdraw.html", context, status=422 if form.errors else 200)
 
@@ -150,17 +136,8 @@ def check_lists_models(person: User) -> None:
         check_enters_models(person)
 
 
-def _kept(form: ModelForm, act: Callable[[], ModelEntry]) -> ModelEntry | None:
-    """What the act gives for a good form; None for a form that was not sent or says what is wrong."""
-    if not form.is_bound or not form.is_valid():
-        return None
-    return run_on_form(form, act)
-
-
 # --- how well a model repeats itself on one bank or study -----------------------------------------
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 @vary_on_headers("HX-Request")
 def model_repeatability(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """On the bank or study that the address names, else on the first one with several live runs.

@@ -14,7 +14,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.ingest.uploading import note_report_taken
@@ -23,7 +22,7 @@ from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, Upload, User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.confirming import is_possible_or_flash, run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.acts.models import changeable_entry, check_changeable, check_works_with_models, known_run
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredictionsForm
@@ -36,12 +35,12 @@ from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import failed_of, targets_for
 from readerstudy.predictions.uploads import PredictionFileParams
 from readerstudy.study.permissions import may_change_model
+from readerstudy.views.access import as_file, person_page
 
 SHOWN = 200
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """The form; a good one begins the check, which stores nothing."""
     entry = listed_entry(request.user, public_id)
@@ -59,8 +58,7 @@ def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> Http
     return render(request, "readerstudy/models/import_new.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST")
 @vary_on_headers("HX-Request")
 def predictions_import(request: AuthenticatedRequest) -> HttpResponse:
     """Files of several models: sent at once, then looked at side by side. The address names what was sent."""
@@ -126,8 +124,7 @@ def _row(upload: Upload, job: Job) -> dict[str, Any]:
     }
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def predictions_import_store(request: AuthenticatedRequest) -> HttpResponse:
     """Store what was checked and found good; the others stay where they are."""
     _check_coordinates(request.user)
@@ -147,8 +144,7 @@ def _check_coordinates(person: User) -> None:
         raise PermissionDenied(_("This page is for people who coordinate the site."))
 
 
-@person_required
-@require_GET
+@person_page("GET")
 @vary_on_headers("HX-Request")
 def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """How far the import of one file is: being checked, checked, being stored, stored."""
@@ -158,29 +154,25 @@ def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResp
     return render(request, template, context)
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def prediction_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     upload, _job = import_of(request.user, public_id)
     is_possible_or_flash(request, lambda: uploads.store_checked(upload, **by(request)))
     return redirect("prediction-import", public_id)
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def prediction_import_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Everything that was found in the file, to keep."""
     upload, job = import_of(request.user, public_id)
     if job.result is None:
         raise Http404(_("There is no report yet."))
     note_report_taken(upload, **by(request))
-    response = JsonResponse(job.result, json_dumps_params={"indent": 1, "ensure_ascii": False})
-    response["Content-Disposition"] = f'attachment; filename="predictions-{public_id}.json"'
-    return response
+    report = JsonResponse(job.result, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    return as_file(report, f"predictions-{public_id}.json")
 
 
-@person_required
-@require_GET
+@person_page("GET")
 def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """One run: what the file contained, every answer that could not be read, whether it is the main run."""
     run = known_run(request.user, public_id)

@@ -15,8 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_cache_control
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
 
@@ -26,7 +24,7 @@ from annotation.models import User
 from annotation.site.home_files import is_there
 from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.views.site.confirming import run_and_flash
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.storing import is_stale, see_analysis, settings_of, stale_among
 from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_results
@@ -57,15 +55,13 @@ from readerstudy.results.looking import (
     sensitivity_beside,
 )
 from readerstudy.study.permissions import StudyRefused
-from readerstudy.views.access import coordinated_study, seen_analysis, seen_by, seen_result
+from readerstudy.views.access import as_file, coordinated_study, person_page, seen_analysis, seen_by, seen_result
 
 OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself
 A_DAY = 86_400  # seconds; an analysis never changes, and its address names it
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@person_page("GET", "HEAD", "POST", fresh=True)
 def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The entry: leads to the newest analysis. The first look is a POST, since it unblinds the study."""
     study = coordinated_study(request.user, slug)
@@ -98,9 +94,7 @@ def first_results(study: ReaderStudy, person: User) -> dict[str, Any]:
 def for_coordinators(page: Callable[[HttpRequest, Seen], HttpResponse]) -> Callable[..., HttpResponse]:
     """A page of results that links show, too, as the coordinators of the study have it."""
 
-    @person_required
-    @never_cache
-    @require_safe
+    @person_page("GET", "HEAD", fresh=True)
     def shown(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
         return page(request, seen_result(request.user, slug, public_id))
 
@@ -144,9 +138,7 @@ def _pages_of_pairs(seen: Seen) -> dict[tuple[int, int], str]:
     return {places: seen.routes.to("pair", *places) for _row, places in found.rows if places}
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def study_analysed_stands(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """Whether an input has changed since: reads what an analysis would read now, so the page asks for it afterwards."""
     analysis = seen_analysis(request.user, slug, public_id)
@@ -154,8 +146,7 @@ def study_analysed_stands(request: AuthenticatedRequest, slug: str, public_id: s
     return render(request, "readerstudy/results/_stands.html", context)
 
 
-@person_required
-@require_safe
+@person_page("GET", "HEAD")
 def study_figure(
     request: AuthenticatedRequest, slug: str, public_id: str, name: str, width: str, form: str
 ) -> HttpResponse:
@@ -219,8 +210,7 @@ def analyses_of(study: ReaderStudy) -> dict[str, Any]:
     }
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask for an analysis; one that waits or runs already is enough. Other settings: for a sensitivity analysis."""
     study, form = coordinated_study(request.user, slug), SensitivityForm(request.POST)
@@ -235,17 +225,13 @@ def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect(reverse("study-data", args=[slug]) + "#analyses")
 
 
-@person_required
-@never_cache
-@require_POST
+@person_page("POST", fresh=True)
 def study_analysis(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """The stored JSON of one analysis. A POST, since taking it unblinds the study."""
     study = coordinated_study(request.user, slug)
     analysis = get_object_or_404(Analysis.objects.select_related("study"), study=study, public_id=public_id)
     result = see_analysis(analysis, actor=request.user, at=timezone.now())
-    response = HttpResponse(result, content_type="application/json")
-    response["Content-Disposition"] = f'attachment; filename="{study.slug}-analysis-{public_id}.json"'
-    return response
+    return as_file(HttpResponse(result, content_type="application/json"), f"{study.slug}-analysis-{public_id}.json")
 
 
 # --- The report of an analysis: a button makes it, the page says what it holds, a second ----------
@@ -262,9 +248,7 @@ def report_state(analysis: Analysis) -> dict[str, Any]:
     }
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 @vary_on_headers("HX-Request")
 def study_report(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     seen = seen_result(request.user, slug, public_id)
@@ -273,17 +257,14 @@ def study_report(request: AuthenticatedRequest, slug: str, public_id: str) -> Ht
     return render(request, f"readerstudy/results/{'_report' if is_part else 'report'}.html", context)
 
 
-@person_required
-@require_POST
+@person_page("POST")
 def study_report_make(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     analysis = seen_analysis(request.user, slug, public_id)
     ask_for_report(analysis, actor=request.user, at=timezone.now())
     return redirect("study-report", slug, public_id)
 
 
-@person_required
-@never_cache
-@require_POST
+@person_page("POST", fresh=True)
 def study_report_file(
     request: AuthenticatedRequest, slug: str, public_id: str, report_id: str
 ) -> FileResponse | HttpResponse:

@@ -10,12 +10,10 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
 from annotation.site.sorted_tables import asked_sorting, numbered_page
 from annotation.statistics.kernels.catalogue import ShownOn, shown_at
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, n_in, value_named
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.accuracy_tables import breakdown_table, breakdown_tables, calibration_table, time_table
@@ -43,7 +41,7 @@ from readerstudy.templatetags.results import (
     percent_limits,
     points_limits,
 )
-from readerstudy.views.access import panel_named, rater_at, seen_result
+from readerstudy.views.access import panel_named, person_page, rater_at, seen_result
 from readerstudy.views.results.overview import for_coordinators
 
 CASES_A_PAGE = 10
@@ -73,9 +71,7 @@ def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
 study_agreement = for_coordinators(agreement_page)
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: int, second: int) -> HttpResponse:
     """Two raters by their places in the order of the analysis."""
     from readerstudy.results.kernels.agreement_tables import bank_mix_of_pair, disagreements
@@ -177,9 +173,7 @@ def _card_of(cell: Cell, agree: Agree) -> dict[str, str]:
 ITEMS_A_PAGE = 200
 
 
-@person_required
-@never_cache
-@require_safe
+@person_page("GET", "HEAD", fresh=True)
 def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     seen = seen_result(request.user, slug, public_id)
     result = seen.result
