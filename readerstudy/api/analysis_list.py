@@ -6,6 +6,7 @@ The first look at a result unblinds the study: it is a POST, to the result of an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -25,7 +26,7 @@ from annotation.people.kept_answers import MadeAnswer
 from annotation.site.home_files import is_there
 from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width
 from readerstudy.analysis.storing import see_analysis
-from readerstudy.api.study_list import FileOfStudy, OfStudy
+from readerstudy.api.study_list import FileOfStudy, OfStudy, once_made
 from readerstudy.conducting import lifecycle
 from readerstudy.exports import report_job
 from readerstudy.forms.studies import SensitivityForm, ShareForm
@@ -51,27 +52,25 @@ class AnalysisShape(Shown):
         return analysis.study.own_analysis_id == analysis.pk
 
 
-class AnalysisList(OfStudy, ListOf[Analysis]):
+class OfAnalyses(OfStudy):
+    shape = AnalysisShape
+
+    def rows(self) -> QuerySet[Analysis]:
+        rows = self.study.analyses.select_related("created_by", "study").defer("result")
+        return rows if may_see_results(self.study) else rows.none()
+
+
+class AnalysisList(OfAnalyses, ListOf[Analysis]):
     """Stored analyses, the newest first, without their results; none while results are hidden."""
 
-    shape = AnalysisShape
     summary = "List analyses of a study"
 
-    def rows(self) -> QuerySet[Analysis]:
-        rows = self.study.analyses.select_related("created_by", "study").defer("result")
-        return rows if may_see_results(self.study) else rows.none()
 
-
-class OneAnalysis(OfStudy, OneOf[Analysis]):
+class OneAnalysis(OfAnalyses, OneOf[Analysis]):
     """One analysis: what it was computed from, and the hash of its result."""
 
-    shape = AnalysisShape
     summary = "Read one analysis"
     locks = ("study",)
-
-    def rows(self) -> QuerySet[Analysis]:
-        rows = self.study.analyses.select_related("created_by", "study").defer("result")
-        return rows if may_see_results(self.study) else rows.none()
 
 
 class AnalysisResult(FileOfStudy):
@@ -79,7 +78,6 @@ class AnalysisResult(FileOfStudy):
     the first look is a POST.
     """
 
-    content_types = ("application/json",)
     summary = "Read the result of an analysis"
     post_summary = "Look at the result of an analysis"
 
@@ -96,7 +94,7 @@ class AnalysisResult(FileOfStudy):
         return get_object_or_404(rows, study=self.study, public_id=self.kwargs["public_id"])
 
     def _seen(self, analysis: Analysis) -> HttpResponse:
-        return self.file(see_analysis(analysis, **self.by()), analysis.result_sha256, "application/json")
+        return self.file(see_analysis(analysis, **self.by()), analysis.result_sha256)
 
 
 class AnalysisAsked(SentBody):
@@ -120,16 +118,11 @@ class AskForAnalysis(OfStudy):
     def post(self, request: Request, **named: Any) -> Response:
         study, form = self.study, SensitivityForm(self.sent(AnalysisAsked))
         others = form.others() if form.is_valid() else {}
-
-        def ask() -> MadeAnswer:
-            return _asked(self, lifecycle.ask_for_results(study, others=others, **self.by()))
-
-        return self.once(ask)
+        return _job_asked(self, lambda: lifecycle.ask_for_results(study, others=others, **self.by()))
 
 
-def _asked(view: Resource, job: Job) -> MadeAnswer:
-    address = reverse("api-study-job", args=[view.kwargs["slug"], job.public_id])
-    return MadeAnswer(202, view.shown(job), address)
+def _job_asked(view: Resource, ask: Callable[[], Job]) -> Response:
+    return once_made(view, ask, "api-study-job", lambda job: [view.kwargs["slug"], job.public_id])
 
 
 class StudyJob(OfStudy, OneOf[Job]):
@@ -211,11 +204,7 @@ class MakeStudyReport(OfStudy):
 
     def post(self, request: Request, **named: Any) -> Response:
         analysis = seen_analysis(self.person, named["slug"], named["public_id"])
-
-        def ask() -> MadeAnswer:
-            return _asked(self, report_job.ask_for_report(analysis, **self.by()))
-
-        return self.once(ask)
+        return _job_asked(self, lambda: report_job.ask_for_report(analysis, **self.by()))
 
 
 class StudyReportFile(OfStudy):

@@ -241,31 +241,29 @@ class ReaderShape(Shown):
     replaced_at = Moment(source="enrolment.replaced_at", allow_null=True)
 
 
-class StudyReaders(OfStudy, ListOf[Enrolment]):
-    """Readers in the order in which they came, with their progress; never an answer."""
-
+class OfReaders(OfStudy):
     is_overseen = True
     shape = ReaderShape
-    newest_first = False
-    summary = "List readers of a study"
 
     def rows(self) -> QuerySet[Enrolment]:
         return self.study.enrolments.select_related("study", "reader", "case_set")
+
+
+class StudyReaders(OfReaders, ListOf[Enrolment]):
+    """Readers in the order in which they came, with their progress; never an answer."""
+
+    newest_first = False
+    summary = "List readers of a study"
 
     def listed(self, rows: Sequence[Any], cursor: str, only: Sequence[str] | None) -> Response:
         return super().listed(statuses_of(list(rows), timezone.now()), cursor, only)
 
 
-class OneReader(OfStudy, OneOf[Enrolment]):
+class OneReader(OfReaders, OneOf[Enrolment]):
     """One reader of a study."""
 
-    is_overseen = True
-    shape = ReaderShape
     summary = "Read one reader of a study"
     locks = ("study",)
-
-    def rows(self) -> QuerySet[Enrolment]:
-        return self.study.enrolments.select_related("study", "reader", "case_set")
 
     def shown(self, row: Any, only: Sequence[str] | None = None) -> Any:
         [status] = statuses_of([row], timezone.now())

@@ -11,12 +11,10 @@ from rest_framework import serializers
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.api.bodies import Moment, SentBody, WordChoice, cleaned
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.enums import Role
-from annotation.people.kept_answers import MadeAnswer
 from readerstudy.acts.leaderboards import (
     check_runs_leaderboards,
     known_statement,
@@ -26,7 +24,7 @@ from readerstudy.acts.leaderboards import (
     taken_benchmark,
 )
 from readerstudy.api.model_run_list import AnswersSent
-from readerstudy.api.study_list import StoredFile
+from readerstudy.api.study_list import StoredFile, once_made
 from readerstudy.enums import BenchmarkState, SubmissionState, SubmissionWay, TeamState
 from readerstudy.forms.leaderboard import WAYS, BenchmarkForm
 from readerstudy.forms.models import AnswersForm
@@ -152,12 +150,9 @@ class Benchmarks(OfLeaderboards, ListOf[Benchmark]):
     def post(self, request: Request, **named: Any) -> Response:
         check_runs_leaderboards(self.person)
         wanted = _wanted(self.sent(BenchmarkSent))
-
-        def make() -> MadeAnswer:
-            made = create_benchmark(wanted, **self.by())
-            return MadeAnswer(201, self.shown(made), reverse("api-leaderboard", args=[made.slug]))
-
-        return self.once(make)
+        return once_made(
+            self, lambda: create_benchmark(wanted, **self.by()), "api-leaderboard", lambda made: [made.slug]
+        )
 
 
 class OneBenchmark(OfLeaderboards, OneOf[Benchmark]):
@@ -274,13 +269,11 @@ class BoardSubmissions(OfLeaderboards, ListOf[Submission]):
         sent = self.sent(AnswersSent)
         chosen = cleaned(AnswersForm({"duplicates": sent.get("duplicates", "")}, {"file": sent["file"]}))
 
-        def receive() -> MadeAnswer:
+        def receive() -> Submission:
             file, way = chosen["file"], chosen["duplicates"]
-            made = receive_submission(team, file.chunks(), file.name, duplicates=way, **self.by())
-            address = reverse("api-leaderboard-submission", args=[named["slug"], made.public_id])
-            return MadeAnswer(202, self.shown(made), address)
+            return receive_submission(team, file.chunks(), file.name, duplicates=way, **self.by())
 
-        return self.once(receive)
+        return once_made(self, receive, "api-leaderboard-submission", lambda made: [named["slug"], made.public_id])
 
 
 class OneBoardSubmission(OfLeaderboards, OneOf[Submission]):
@@ -335,12 +328,10 @@ class TeamStatements(OfLeaderboards, ListOf[Statement]):
         team = team_of(self.person, named["slug"])
         answers = self.sent(StatementSent)["answers"]
 
-        def add() -> MadeAnswer:
-            made = add_statement(team, answers, **self.by())
-            address = reverse("api-leaderboard-statement", args=[named["slug"], made.public_id])
-            return MadeAnswer(201, self.shown(made), address)
+        def add() -> Statement:
+            return add_statement(team, answers, **self.by())
 
-        return self.once(add)
+        return once_made(self, add, "api-leaderboard-statement", lambda made: [named["slug"], made.public_id])
 
 
 class OneTeamStatement(OfLeaderboards, OneOf[Statement]):
@@ -390,11 +381,9 @@ class OneEdition(OfEditions, OneOf[Edition]):
 class OneEditionResult(OfLeaderboards, StoredFile[EditionResult]):
     """What an edition published on a version, byte by byte: as in ``board.json`` of the public board."""
 
-    content_types = ("application/json",)
     summary = "Read what an edition of a leaderboard published"
 
     def get(self, request: Request, **named: Any) -> HttpResponse:  # type: ignore[override]  # a file, not a document
         rows = EditionResult.objects.filter(edition__benchmark=self.benchmark, edition__number=named["number"])
         found = get_object_or_404(rows, version__number=named["version"])
-        known = self.known(found.result_sha256)
-        return known or self.file(found.result, found.result_sha256, "application/json")
+        return self.known(found.result_sha256) or self.file(found.result, found.result_sha256)

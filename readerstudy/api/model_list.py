@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice, cleaned
 from annotation.api.questionbank.question_acts import ReasonSent
@@ -21,10 +20,9 @@ from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.site_lists import JobShape
 from annotation.enums import Role
 from annotation.models import Job, QuestionBank
-from annotation.people.kept_answers import MadeAnswer
 from annotation.site.permissions import is_coordinator, reaches
 from readerstudy.acts.models import changeable_entry, known_entry, known_run
-from readerstudy.api.study_list import StoredFile
+from readerstudy.api.study_list import StoredFile, once_made
 from readerstudy.enums import EntryState, PredictionForm
 from readerstudy.forms.models import ModelForm
 from readerstudy.models import ModelComparison, ModelEntry, PredictionRun, SubmissionCall
@@ -88,12 +86,7 @@ class Models(OfModels, ListOf[ModelEntry]):
     def post(self, request: Request, **named: Any) -> Response:
         check_enters_models(self.person)
         fields = cleaned(ModelForm(self.sent(ModelSent)))
-
-        def enter() -> MadeAnswer:
-            entry = enter_model(fields, **self.by())
-            return MadeAnswer(201, self.shown(entry), reverse("api-model", args=[entry.public_id]))
-
-        return self.once(enter)
+        return once_made(self, lambda: enter_model(fields, **self.by()), "api-model", lambda made: [made.public_id])
 
 
 class OneModel(OfModels, OneOf[ModelEntry]):
@@ -214,11 +207,10 @@ class ReplaceModel(_ModelAct):
         entry = self.one()
         fields = self.fields_of(entry)
 
-        def replace() -> MadeAnswer:
-            made = replace_model(entry, fields, **self.by())
-            return MadeAnswer(201, self.shown(made), reverse("api-model", args=[made.public_id]))
+        def replace() -> ModelEntry:
+            return replace_model(entry, fields, **self.by())
 
-        return self.once(replace)
+        return once_made(self, replace, "api-model", lambda made: [made.public_id])
 
 
 class WithdrawModel(_ModelAct):
@@ -228,8 +220,7 @@ class WithdrawModel(_ModelAct):
     summary = "Withdraw a model"
 
     def post(self, request: Request, **named: Any) -> Response:
-        entry = self.one()
-        return Response(self.shown(withdraw_model(entry, self.sent(ReasonSent)["reason"], **self.by())))
+        return Response(self.shown(withdraw_model(self.one(), self.sent(ReasonSent)["reason"], **self.by())))
 
 
 # --- what submitters may send for -----------------------------------------------------------------
@@ -304,13 +295,12 @@ class BankComparison(_OfComparedBank, OneOf[ModelComparison]):
 class ComparisonResult(_OfComparedBank, StoredFile[ModelComparison]):
     """The stored JSON, byte by byte: ``result_sha256`` is its hash. Taking it is noted."""
 
-    content_types = ("application/json",)
     summary = "Read the result of a comparison"
 
     def get(self, request: Request, **named: Any) -> HttpResponse:  # type: ignore[override]  # a file, not a document
         found = self.newest()
         known = self.known(found.result_sha256)
-        return known or self.file(take_result(found, **self.by()), found.result_sha256, "application/json")
+        return known or self.file(take_result(found, **self.by()), found.result_sha256)
 
 
 class StartComparison(_OfComparedBank):
@@ -325,11 +315,10 @@ class StartComparison(_OfComparedBank):
         if not is_coordinator(self.person):
             raise PermissionDenied(_("Only coordinators compare models."))
 
-        def ask() -> MadeAnswer:
-            job = ask_for_comparison(bank, **self.by())
-            return MadeAnswer(202, self.shown(job), reverse("api-models-compare-job", args=[bank.slug, job.public_id]))
+        def ask() -> Job:
+            return ask_for_comparison(bank, **self.by())
 
-        return self.once(ask)
+        return once_made(self, ask, "api-models-compare-job", lambda job: [bank.slug, job.public_id])
 
 
 class ComparisonJob(_OfComparedBank, OneOf[Job]):

@@ -158,8 +158,7 @@ class StorePredictions(OnlyPost, OnePredictionImport):
     summary = "Store checked predictions"
 
     def post(self, request: Request, **named: Any) -> Response:
-        found = self.found()
-        uploads.store_checked(found["upload"], **self.by())
+        uploads.store_checked(self.found()["upload"], **self.by())
         response = Response(self.shown(self.found()), status=202)
         response["Location"] = reverse("api-prediction-import", args=[named["public_id"]])
         return response

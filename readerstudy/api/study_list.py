@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import django_filters
 from django.db.models import QuerySet
@@ -21,14 +21,27 @@ from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, Wor
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Row, Shown
 from annotation.enums import Role
+from annotation.models import ReviewRound
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.kernels.plan import plan_document, read_plan
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.study.overview import lines_of
+from readerstudy.study.overview import StudyLine, lines_of
 from readerstudy.views.access import coordinated_study, listed_studies, overseen_study
 from readerstudy.views.studies import SORTED_BY
+
+Made = TypeVar("Made")
+
+
+def once_made(view: Resource, make: Callable[[], Made], route: str, args: Callable[[Made], list[str]]) -> Response:
+    """What a POST makes, once for each Idempotency-Key: shown, with its address by the name of the route."""
+
+    def answer() -> MadeAnswer:
+        made = make()
+        return MadeAnswer(view.status, view.shown(made), reverse(route, args=args(made)))
+
+    return view.once(answer)
 
 
 class StudyShape(Shown):
@@ -141,12 +154,11 @@ class Studies(ListOf[ReaderStudy]):
         plan = read_plan(self.sent(PlanSent))
         bank_named(self.person, plan.bank)
 
-        def make() -> MadeAnswer:
-            made = create_study(plan, **self.by())
-            [line] = lines_of([made])
-            return MadeAnswer(201, self.shown(line), reverse("api-study", args=[made.slug]))
+        def make() -> StudyLine:
+            [line] = lines_of([create_study(plan, **self.by())])
+            return line
 
-        return self.once(make)
+        return once_made(self, make, "api-study", lambda line: [line.study.slug])
 
 
 class OneStudy(OneOf[ReaderStudy]):
@@ -188,17 +200,17 @@ class StudyPlan(OfStudy, OneOf[ReaderStudy]):
 
 
 class StoredFile(OneOf[Row]):
-    """A file, sent as it is; who has it already gets 304."""
+    """A JSON file, sent as it is; who has it already gets 304."""
 
-    content_types: ClassVar[tuple[str, ...]]
+    content_types = ("application/json",)
 
     def known(self, sha256: str) -> HttpResponse | None:
         """304 where the program has the file with this hash."""
         found = get_conditional_response(self.request._request, etag=f'"{sha256[:32]}"')
         return found if isinstance(found, HttpResponse) else None
 
-    def file(self, content: str | bytes, sha256: str, kind: str) -> HttpResponse:
-        response = HttpResponse(content, content_type=kind)
+    def file(self, content: str, sha256: str) -> HttpResponse:
+        response = HttpResponse(content, content_type="application/json")
         response["ETag"] = f'"{sha256[:32]}"'
         response["Cache-Control"] = "private, no-cache"
         return response
@@ -211,14 +223,13 @@ class FileOfStudy(OfStudy, StoredFile[ReaderStudy]):
 class StudyProtocol(FileOfStudy):
     """The frozen protocol, byte by byte as it was hashed: its SHA-256 is ``protocol_sha256`` of the study."""
 
-    content_types = ("application/json",)
     summary = "Read the protocol of a study"
 
     def get(self, request: Request, **named: Any) -> HttpResponse:  # type: ignore[override]  # a file, not a document
         study = self.study
         if not study.protocol:
             raise Http404
-        return self.known(study.protocol_sha256) or self.file(study.protocol, study.protocol_sha256, "application/json")
+        return self.known(study.protocol_sha256) or self.file(study.protocol, study.protocol_sha256)
 
 
 class DeadlineSent(SentBody):
@@ -270,16 +281,14 @@ class RereviewStudy(OfStudy):
     summary = "Send missed cases to a re-review"
 
     def post(self, request: Request, **named: Any) -> Response:
-
         from readerstudy.conducting.rereviewing import send_to_rereview  # computes with numpy
 
         study, sent = self.study, self.sent(RereviewSent)
 
-        def make() -> MadeAnswer:
-            made = send_to_rereview(study, sent["threshold_percent"], name=sent["name"], **self.by())
-            return MadeAnswer(201, self.shown(made), reverse("api-round", args=[made.slug]))
+        def send() -> ReviewRound:
+            return send_to_rereview(study, sent["threshold_percent"], name=sent["name"], **self.by())
 
-        return self.once(make)
+        return once_made(self, send, "api-round", lambda made: [made.slug])
 
 
 class CopySent(SentBody):
@@ -297,9 +306,4 @@ class CopyStudy(OnlyPost, OneStudy):
         study = coordinated_study(self.person, named["slug"])
         bank_named(self.person, study.bank.slug)  # a token of the study alone does not reach its copy
         name = self.sent(CopySent)["name"]
-
-        def make() -> MadeAnswer:
-            made = copy_study(study, name=name, **self.by())
-            return MadeAnswer(201, self.shown(made), reverse("api-study", args=[made.slug]))
-
-        return self.once(make)
+        return once_made(self, lambda: copy_study(study, name=name, **self.by()), "api-study", lambda made: [made.slug])

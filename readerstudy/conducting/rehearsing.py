@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -95,7 +94,7 @@ def _place(run: DryRun, index: int, start: int, shown: Shown) -> ShownCase:
         options=in_order(_order(run, case), case.revision.options),
         views=views.shown,
         withheld=views.withheld,
-        information=_as_shown(shown.information),
+        information={"indication": "", **shown.information} if shown.information else None,
         opened=False,
         painted=False,
         choice="",
@@ -112,8 +111,3 @@ def _order(run: DryRun, case: StudyCase) -> str:
         return LETTERS
     seed = branch(run.study.seed, Purpose.OPTIONS, 0, 0, case.number)
     return shown_order(case.revision.stem, case.revision.options, seed)
-
-
-def _as_shown(information: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """In the form of a reader's page."""
-    return {"indication": "", **information} if information else None

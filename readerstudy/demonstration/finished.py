@@ -397,5 +397,4 @@ def _open(bank: QuestionBank, n_cases: int, n_practice: int, *, coordinator: Use
     study = freeze_study(create_study(plan, actor=coordinator, at=at), actor=coordinator, at=at)
     open_study(study, actor=coordinator, at=at)
     for account in (one for one in all_accounts() if one.role == Role.READER):
-        reader = User.objects.get(email=account.email)
-        enrol_reader(study, reader, study.sets.get(), actor=coordinator, at=at)
+        enrol_reader(study, User.objects.get(email=account.email), study.sets.get(), actor=coordinator, at=at)

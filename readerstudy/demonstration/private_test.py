@@ -114,8 +114,7 @@ def _readings(bank: QuestionBank, coordinator: User, at: datetime) -> None:
 def _frozen(bank: QuestionBank, coordinator: User, at: datetime, editions: Sequence[datetime]) -> Benchmark:
     benchmark = Benchmark.objects.filter(name=NAME).first()
     if benchmark is None:
-        dates = tuple(one.date() for one in editions)
-        wanted = BenchmarkWanted(NAME, bank, coordinator.email, ABOUT, dates)
+        wanted = BenchmarkWanted(NAME, bank, coordinator.email, ABOUT, tuple(one.date() for one in editions))
         benchmark = create_benchmark(wanted, actor=coordinator, at=at)
     if benchmark.frozen_at is None:
         freeze_benchmark(benchmark, actor=coordinator, at=at)

@@ -36,9 +36,10 @@ def readers_do_not_review(people: Collection[int], questions: Collection[int]) -
     names = {person.pk: str(person) for person in User.objects.filter(pk__in=people)}
     itself = _("%(name)s reads this question in the study “%(study)s”.")
     beside = _("%(name)s reads another question on these images in the study “%(study)s”.")
+    readers = Enrolment.objects.filter(reader__in=people)
     found = (
         *((row, itself) for row in _will_read(people, questions)),
-        *((row, itself) for row in _have_read(people, questions)),
+        *((row, itself) for row in _rows(readers, f"readings__case__{QUESTION}", questions)),
         *((row, beside) for row in _read_its_images(people, questions)),
     )
     seen: set[tuple[int, int]] = set()
@@ -79,10 +80,6 @@ def _read_its_images(people: Collection[int], questions: Collection[int]) -> Ite
 
 def _there(people: Collection[int]) -> QuerySet[Enrolment]:
     return Enrolment.objects.filter(reader__in=people, withdrawn_at=None, replaced_at=None)
-
-
-def _have_read(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:
-    yield from _rows(Enrolment.objects.filter(reader__in=people), f"readings__case__{QUESTION}", questions)
 
 
 def _rows(enrolments: QuerySet[Enrolment], question: str, questions: Collection[int]) -> Iterable[Row]:

@@ -110,8 +110,7 @@ def in_parts(ids: Sequence[int], most: int = AT_ONCE) -> Iterator[Sequence[int]]
 def _by_number(bank: QuestionBank, numbers: Collection[int]) -> Mapping[int, int]:
     found: dict[int, int] = {}
     for some in in_parts(sorted(numbers), CHUNK):
-        rows = Question.objects.filter(bank=bank, number__in=some)
-        found.update(rows.order_by().values_list("number", "pk"))
+        found.update(Question.objects.filter(bank=bank, number__in=some).order_by().values_list("number", "pk"))
     return found
 
 

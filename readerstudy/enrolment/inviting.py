@@ -198,11 +198,8 @@ def remind_invited(invitation: Invitation, *, actor: User, at: datetime) -> Issu
 
 def invitations_of(study: ReaderStudy) -> QuerySet[Invitation]:
     """All that were given out, newest first."""
-    return study_invitations().filter(to_study__study=study)
-
-
-def study_invitations() -> QuerySet[Invitation]:
-    return Invitation.objects.filter(kind=KIND).select_related("to_study__case_set", "to_study__study", "created_by")
+    rows = Invitation.objects.filter(kind=KIND, to_study__study=study)
+    return rows.select_related("to_study__case_set", "to_study__study", "created_by")
 
 
 def open_invitations(study: ReaderStudy, at: datetime) -> QuerySet[Invitation]:

@@ -54,8 +54,7 @@ class ReaderStatus(Struct, frozen=True):
 
 
 def own_enrolment(reader: User, slug: str) -> Enrolment | None:
-    rows = Enrolment.objects.select_related("study", "reader")
-    return rows.filter(reader=reader, study__slug=slug).first()
+    return Enrolment.objects.select_related("study", "reader").filter(reader=reader, study__slug=slug).first()
 
 
 def status_of(enrolment: Enrolment, at: datetime) -> ReaderStatus:
@@ -67,8 +66,7 @@ def status_of(enrolment: Enrolment, at: datetime) -> ReaderStatus:
 def studies_of(reader: User, at: datetime) -> list[ReaderStatus]:
     """All studies of a reader: those with something to do first, then the newest; three queries."""
     rows = Enrolment.objects.filter(reader=reader).select_related("study", "reader").order_by("-enrolled_at", "-pk")
-    found = statuses_of(list(rows), at)
-    return sorted(found, key=lambda one: one.step in {Step.DONE, Step.LEFT, Step.OVER})
+    return sorted(statuses_of(list(rows), at), key=lambda one: one.step in {Step.DONE, Step.LEFT, Step.OVER})
 
 
 def statuses_of(enrolments: list[Enrolment], at: datetime) -> list[ReaderStatus]:
@@ -151,8 +149,7 @@ def _step(status: ReaderStatus) -> NextStep:
         }
     else:
         sentence = _("Next step in “%(study)s”: %(step)s") % {"study": name, "step": _(status.step.label)}
-    label = _("Continue") if status.facts.consented else _("Start")
-    return NextStep(label, sentence, _url(status))
+    return NextStep(_("Continue") if status.facts.consented else _("Start"), sentence, _url(status))
 
 
 def _url(status: ReaderStatus) -> str:

@@ -204,8 +204,9 @@ def _asked(arrays: StudyArrays, row: int) -> list[list[Cell]]:
 def _cases(arrays: StudyArrays) -> list[tuple[list[Cell], str]]:
     """What is the same for every rater: the columns from case to key, and when the case was voided."""
     about = arrays.questions
+    when = {one.value: "" if one == Voided.NO else one.name.lower() for one in Voided}
     return [
-        ([number, case_id, question, cluster, TASKS[task], category, difficulty, LETTERS[key]], _when(voided))
+        ([number, case_id, question, cluster, TASKS[task], category, difficulty, LETTERS[key]], when[voided])
         for number, case_id, question, cluster, task, category, difficulty, key, voided in zip(
             about.number.tolist(),
             about.public_id,
@@ -219,10 +220,6 @@ def _cases(arrays: StudyArrays) -> list[tuple[list[Cell], str]]:
             strict=True,
         )
     ]
-
-
-def _when(voided: int) -> str:
-    return Voided(voided).name.lower() if voided != Voided.NO else ""
 
 
 def _letter(place: int) -> str:

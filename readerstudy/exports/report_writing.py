@@ -185,8 +185,7 @@ def _figures(source: ReportSource) -> Iterator[Content]:
             for form in FigureForm:
                 make = partial(figure_file, source.analysis, name, form, width)
                 yield Content(f"figures/{name}-{width}.{form}", about, make, "figures/")
-        legend = figure_legend(name, result) + "\n"
-        yield Content(f"figures/{name}.txt", about, legend.encode, "figures/")
+        yield Content(f"figures/{name}.txt", about, (figure_legend(name, result) + "\n").encode, "figures/")
     flow = flow_of(result, source.facts)
     for form in FigureForm:
         make = partial(rendered, partial(flow_figure, flow, result, Width.TWO), form)

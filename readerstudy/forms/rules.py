@@ -299,8 +299,7 @@ class RulesForm(DraftForm):
             raise forms.ValidationError(str(refusal)) from refusal
 
     def clean_questionnaire(self) -> tuple[str, ...]:
-        lines = self.cleaned_data["questionnaire"].splitlines()
-        return tuple(line.strip() for line in lines if line.strip())
+        return tuple(line.strip() for line in self.cleaned_data["questionnaire"].splitlines() if line.strip())
 
     def clean_quiet_ms(self) -> int:
         return self.cleaned_data["quiet_ms"] or 0

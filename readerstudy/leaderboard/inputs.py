@@ -80,8 +80,7 @@ def pack_inputs(progress: Progress, params: PackingParams) -> Result:
     n_bytes = path.stat().st_size
     home_files.hand_over(path)
     home_files.drop_others(path, "*.zip")
-    page = reverse("leaderboard", args=[version.benchmark.slug])
-    return {"page": page, "images": n_images, "bytes": n_bytes}
+    return {"page": reverse("leaderboard", args=[version.benchmark.slug]), "images": n_images, "bytes": n_bytes}
 
 
 def packed_inputs(benchmark: Benchmark) -> Path | None:

@@ -42,8 +42,7 @@ class ChangedQuestion(Struct, frozen=True):
 
 def changes_since(version: BenchmarkVersion) -> list[ChangedQuestion]:
     """In the order of the version. A few queries, whatever its size."""
-    asked = version.questions.values("revision__question")
-    current = Revision.objects.current().filter(question__in=asked)
+    current = Revision.objects.current().filter(question__in=version.questions.values("revision__question"))
     newer = {one.question_id: one for one in current.exclude(pk__in=version.questions.values("revision"))}
     touched = Q(revision__question__in=newer) | Q(revision__question__state=QuestionState.WITHDRAWN)
     rows = list(version.questions.filter(touched).select_related("revision__question").order_by("place"))
@@ -96,8 +95,7 @@ def make_new_version(benchmark: Benchmark, reason: str, *, actor: User, at: date
             now = public_id() if one.what == Changed.WORDING else name
             questions.append((now, one.revision))
             told[name] |= {"becomes": now} if now != name else {}
-    changes = [told[name] for name in changed]
-    return make_version(benchmark, questions, changes=changes, actor=actor, at=at)
+    return make_version(benchmark, questions, changes=[told[name] for name in changed], actor=actor, at=at)
 
 
 @transaction.atomic

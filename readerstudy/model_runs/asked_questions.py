@@ -119,8 +119,7 @@ def cautions(run: ModelRun) -> list[str]:
         )
         found.append(sentence % {"n": limit})
     if batch.images == SentImages.FIRST:
-        every = asked_questions(Target(batch.bank, run.study), SentImages.ALL)
-        n = sum(len(one.images) > 1 for one in every)
+        n = sum(len(one.images) > 1 for one in asked_questions(Target(batch.bank, run.study), SentImages.ALL))
         sentence = ngettext(
             "%(n)d question has several images, of which the prompt sends the first alone.",
             "%(n)d questions have several images, of which the prompt sends the first alone.",

@@ -284,9 +284,8 @@ class Repeated:
 
 def repeated_targets(entry: ModelEntry, person: User) -> list[Repeated]:
     """Studies first. Of runs that the person may see; withdrawn ones are left out."""
-    runs = runs_known_to(person).filter(entry=entry, withdrawn_at__isnull=True)
-    found = targets_of(runs.order_by("number"))
-    return sorted(found, key=lambda one: (one.study is None, one.name))
+    runs = runs_known_to(person).filter(entry=entry, withdrawn_at__isnull=True).order_by("number")
+    return sorted(targets_of(runs), key=lambda one: (one.study is None, one.name))
 
 
 def targets_of(runs: Iterable[PredictionRun]) -> list[Repeated]:
@@ -318,8 +317,7 @@ def run_repeatability(progress: Progress, params: RepeatabilityParams) -> Result
         study = ReaderStudy.objects.select_related("bank").get(pk=params["study"])
         found = repeatability(gather_study_runs(study, list(runs)), seed=study.seed)
     else:
-        bank = QuestionBank.objects.get(pk=params["bank"])
-        found = repeatability(gather_runs(bank, list(runs)), seed=SEED)
+        found = repeatability(gather_runs(QuestionBank.objects.get(pk=params["bank"]), list(runs)), seed=SEED)
     progress.report(1, 1)
     return found
 

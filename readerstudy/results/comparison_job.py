@@ -76,8 +76,7 @@ def run_comparison(progress: Progress, params: ComparisonParams) -> Result:
 
     bank = QuestionBank.objects.get(pk=params["bank"])
     progress.report(0, 1)
-    actor = User.objects.filter(pk=params["actor"]).first()
-    made = compare_models(bank, actor=actor, at=timezone.now())
+    made = compare_models(bank, actor=User.objects.filter(pk=params["actor"]).first(), at=timezone.now())
     progress.report(1, 1)
     return {"bank": bank.slug, "comparison": made.public_id}
 

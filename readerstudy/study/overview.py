@@ -138,8 +138,7 @@ def _answered(readers: Mapping[int, Sequence[int]], total: Mapping[int, int]) ->
 
 
 def _counts(rows: QuerySet[Any], by: str, what: str = "*") -> dict[int, int]:
-    found = rows.order_by().values_list(by).annotate(n=Count(what))
-    return dict(found)
+    return dict(rows.order_by().values_list(by).annotate(n=Count(what)))
 
 
 def studies_under_way(person: User, at: datetime) -> WorkSection | None:

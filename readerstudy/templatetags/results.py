@@ -43,8 +43,7 @@ Text = Callable[[float], str]
 @register.simple_tag(takes_context=True)
 def results_url(context: Context, page: str, *more: Any) -> str:
     """The address of a results page beside this one; inside where a page names no routes."""
-    routes = context.get("routes") or inside(context["analysis"])
-    return routes.to(page, *more)
+    return (context.get("routes") or inside(context["analysis"])).to(page, *more)
 
 
 register.filter("short", short)

@@ -29,7 +29,7 @@ from annotation.views.site.errors import problem
 from readerstudy.design.kernels.documents import CHANCES, Rules
 from readerstudy.enrolment.inviting import has_keys_at_hand
 from readerstudy.enums import Refusal, RemarkKind
-from readerstudy.models import Enrolment, Reading, Remark, Response
+from readerstudy.models import Enrolment, Reading, Response
 from readerstudy.reading.case_opening import Feedback, feedback_of, open_case, still_asked
 from readerstudy.reading.committing import CommittedAnswer, SentRemark, commit_answer, make_remark, save_choice
 from readerstudy.reading.kernels.visibility import seconds_left
@@ -43,7 +43,7 @@ from readerstudy.reading.prefetched import (
     reading_of,
     rules_of,
 )
-from readerstudy.reading.sessions import MOST_DEVICE, Lease, pause, resume, take_write_lease
+from readerstudy.reading.sessions import MOST_DEVICE, pause, resume, take_write_lease
 from readerstudy.reading.showing import ShownCase, ShownState, show_state
 from readerstudy.reading.timing_events import record_events
 
@@ -89,12 +89,6 @@ def state_json(shown: ShownState) -> Json:
     }
 
 
-def lease_json(lease: Lease, state: Json) -> Json:
-    if lease.session is None:
-        return {"writer": False, "since": lease.since.isoformat() if lease.since else None, "state": state}
-    return {"writer": True, "session": lease.session, "state": state}
-
-
 def opened_json(reading: Reading, left: float | None) -> Json:
     return {
         "opened": True,
@@ -117,10 +111,6 @@ def stored_json(place: str, response: Response) -> Json:
 
 def feedback_json(feedback: Feedback | None) -> Json | None:
     return None if feedback is None else asdict(feedback)
-
-
-def remark_json(remark: Remark) -> Json:
-    return {"stored": {"key": remark.key, "kind": remark.kind, "value": remark.value}}
 
 
 def _case(slug: str, case: ShownCase) -> Json:
@@ -226,7 +216,10 @@ def reading_session(request: AuthenticatedRequest, enrolment: Enrolment) -> Json
         device=_device(request),
         **by(request),
     )
-    return lease_json(lease, _state(request, enrolment, token=lease.session or ""))
+    state = _state(request, enrolment, token=lease.session or "")
+    if lease.session is None:
+        return {"writer": False, "since": lease.since.isoformat() if lease.since else None, "state": state}
+    return {"writer": True, "session": lease.session, "state": state}
 
 
 @of_reader("GET")
@@ -284,7 +277,8 @@ def reading_remark(request: AuthenticatedRequest, enrolment: Enrolment, place: s
     """Store a best guess, how sure the reader was, a slip, or that the case is faulty."""
     remark = SentRemark(**{name: request.POST.get(name, "") for name in ("key", "kind", "value", "text")})
     at = timezone.now()
-    return remark_json(make_remark(enrolment, place, remark, session=_session(request), actor=request.user, at=at))
+    made = make_remark(enrolment, place, remark, session=_session(request), actor=request.user, at=at)
+    return {"stored": {"key": made.key, "kind": made.kind, "value": made.value}}
 
 
 @of_reader("POST")

@@ -361,10 +361,6 @@ class PartRead(Struct, frozen=True):
     is_made: bool  # False: it does that instead, and every test is post hoc
 
 
-def meaning_of(inference: str) -> str:
-    return MEANINGS.get(known_inference(inference), OTHER)
-
-
 def parts_read(plan: AnalysisPlan) -> dict[str, PartRead]:
     """Every part that the program acts on, by its name."""
     return {part: _read(part, getattr(plan, part), part not in plan.own_words) for part in MADE}
@@ -372,5 +368,5 @@ def parts_read(plan: AnalysisPlan) -> dict[str, PartRead]:
 
 def _read(part: str, words: str, is_choice: bool) -> PartRead:
     known = known_choice(part, words)
-    meaning = MEANINGS[known or MADE[part][0]] if part != "inference" else meaning_of(words)
+    meaning = MEANINGS[known or MADE[part][0]] if part != "inference" else MEANINGS.get(known_inference(words), OTHER)
     return PartRead(PARTS[part], LABELS.get(known, words), meaning, is_choice and (bool(known) or part not in JUDGED))

@@ -125,14 +125,11 @@ def _form_of(content: bytes | Path, form: PredictionForm | None) -> PredictionFo
     entries = itertools.chain([first], entries)
     if form is None:
         return find_prediction_form(entries, is_table=is_table)
-    if not any(_has_answer(form, value) for _row, _key, value in entries):
-        names = ", ".join(FORMS[form].answer)
+    answers = FORMS[form].answer
+    if not any(isinstance(value, dict) and any(name in value for name in answers) for _row, _key, value in entries):
+        names = ", ".join(answers)
         raise unreadable(f"No record has an answer where the form {form.value!r} keeps it: {names}.")
     return form
-
-
-def _has_answer(form: PredictionForm, value: Any) -> bool:
-    return isinstance(value, dict) and any(name in value for name in FORMS[form].answer)
 
 
 def _check_counting(form: PredictionForm, entry: Entry) -> None:

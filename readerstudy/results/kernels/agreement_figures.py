@@ -80,7 +80,8 @@ def heatmap_figure(result: StoredAnalysis, width: Width, agree: Agree, name: str
     for place, (panel, axes) in enumerate(panels.items()):
         _draw_panel(axes, result, panel, agree, place if columns > 1 else None)
         _name_rows(axes, raters, result, beside=place % columns == 0, below=place + columns >= len(names))
-    bar = ScalarMappable(norm=_norm(), cmap=ListedColormap(COLOURS))
+    edges = [LOWEST + STEP * step for step in range(N_STEPS)] + [HIGHEST]
+    bar = ScalarMappable(norm=BoundaryNorm(edges, N_STEPS), cmap=ListedColormap(COLOURS))
     colours = figure.colorbar(
         bar, ax=places[: len(names)], location="bottom", shrink=0.7, aspect=45, pad=0.02, label=name
     )
@@ -98,10 +99,6 @@ def _height(raters: list[str], lines: int, columns: int) -> float:
     cells = min(CELL[columns] * len(raters), TALLEST if columns > 1 else 2 * TALLEST)
     longest = max(map(len, raters))
     return lines * (cells + 0.4) + 0.055 * longest + 0.75
-
-
-def _norm() -> BoundaryNorm:
-    return BoundaryNorm([LOWEST + STEP * step for step in range(N_STEPS)] + [HIGHEST], N_STEPS)
 
 
 def _draw_panel(axes: Axes, result: StoredAnalysis, panel: str, agree: Agree, place: int | None) -> None:

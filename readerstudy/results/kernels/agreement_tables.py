@@ -195,8 +195,7 @@ def kappa_of(entry: PairEntry, agree: Agree) -> Value:
 def gap_before(result: StoredAnalysis) -> int | None:
     """The place of the first model behind a reader."""
     kinds = [kinds_of(result)[name] for name in order_of(result)]
-    starts = kinds.index(MODEL) if MODEL in kinds else 0
-    return starts or None
+    return (kinds.index(MODEL) or None) if MODEL in kinds else None
 
 
 def group_means(result: StoredAnalysis, panel: str, agree: Agree) -> list[tuple[str, int, Value]]:

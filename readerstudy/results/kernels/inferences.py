@@ -141,8 +141,7 @@ def lines_of(found: MultiReaderValue) -> list[Line]:
     """
     unit, planned = found["unit"], found["inference"]
     names = [planned, *(name for name in INFERENCES if name != planned)]
-    lines = [_line(found, name, unit, is_planned=name == planned) for name in names]
-    return [*lines, *_sensitivity(found)]
+    return [*(_line(found, name, unit, is_planned=name == planned) for name in names), *_sensitivity(found)]
 
 
 def planned_line(found: MultiReaderValue) -> Line:

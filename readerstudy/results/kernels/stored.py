@@ -4,7 +4,7 @@ study tells the forecast of the next one: how often and how far its raters diffe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from statistics import mean, variance
 from typing import Any, Literal, cast
 
@@ -207,7 +207,7 @@ def in_the_form_of_now(result: dict[str, Any]) -> StoredAnalysis:
 
 def _multi_reader(part: dict[str, Any]) -> None:
     """Up to analysis-2: complete questions alone, which were their own unit."""
-    for panel, found in _panels(part["mrmc"]):
+    for panel, found in ((ALL_TASKS, part["mrmc"]), *part["mrmc"]["tasks"].items()):
         own = _own_differences(part["panels"][panel])
         for name, one in (("", found["readers"]), *found["models"].items()):
             by_question = {inference: one.pop(inference) for inference in INFERENCES}
@@ -228,11 +228,6 @@ def _multi_reader(part: dict[str, Any]) -> None:
         if "ci90" in one:
             nothing = {**one["p"], "value": None, "reason": NOT_COMPUTED} if one["margin"] else None
             one |= {"noninferiority_p": nothing, "noninferiority_p_holm": nothing}
-
-
-def _panels(mrmc: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    yield ALL_TASKS, mrmc
-    yield from mrmc["tasks"].items()
 
 
 def _own_differences(panel: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:

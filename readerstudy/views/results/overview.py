@@ -259,8 +259,7 @@ def study_report(request: AuthenticatedRequest, slug: str, public_id: str) -> Ht
 
 @person_page("POST")
 def study_report_make(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    analysis = seen_analysis(request.user, slug, public_id)
-    ask_for_report(analysis, actor=request.user, at=timezone.now())
+    ask_for_report(seen_analysis(request.user, slug, public_id), actor=request.user, at=timezone.now())
     return redirect("study-report", slug, public_id)
 
 

@@ -55,7 +55,8 @@ def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
 
     result = seen.result
     panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
-    maps = _maps(result, panel, agree)
+    shown = panel_names(result) if len(order_of(result)) <= MOST_BESIDE else [panel]  # else there is no room for all
+    maps = [heatmap(result, name, agree) for name in shown]
     rows = next(one.rows for one in maps if one.panel == panel)
     context: dict[str, Any] = {
         **_of_panel(seen, panel, agree),
@@ -134,12 +135,6 @@ def _query(panel: str, **more: str) -> str:
     """What the address says of the panel and of ``more``; the defaults, which are empty, are not named."""
     query = {"task": "" if panel == ALL_TASKS else panel, **more}
     return urlencode({name: value for name, value in query.items() if value})
-
-
-def _maps(result: StoredAnalysis, panel: str, agree: Agree) -> list[HeatMap]:
-    """Of every panel where few raters leave room for all of them beside each other; else of this one."""
-    names = panel_names(result) if len(order_of(result)) <= MOST_BESIDE else [panel]
-    return [heatmap(result, name, agree) for name in names]
 
 
 def _card(maps: list[HeatMap], agree: Agree) -> dict[str, dict[str, str]]:
