@@ -16,7 +16,7 @@ from readerstudy.acts.leaderboards import (
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
 from readerstudy.views import conducting, links, monitoring, reading, runs, studies
-from readerstudy.views.design import cases, drafts, freezing
+from readerstudy.views.design import drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
 from readerstudy.views.leaderboard import benchmarks, submissions
 from readerstudy.views.predictions import models, uploads
@@ -49,7 +49,7 @@ urlpatterns: list[URLPattern] = [
     path("studies/new/", studies.study_new, name="study-new"),
     path("studies/<slug:slug>/", studies.study, name="study"),
     path("studies/<slug:slug>/models/", studies.study_models, name="study-models"),
-    path("studies/<slug:slug>/cases/", cases.study_cases, name="study-cases"),
+    path("studies/<slug:slug>/cases/", drafts.study_cases, name="study-cases"),
     path("studies/<slug:slug>/arms/", drafts.study_arms, name="study-arms"),
     path("studies/<slug:slug>/rules/", drafts.study_rules, name="study-rules"),
     path("studies/<slug:slug>/readers/", drafts.study_readers, name="study-readers"),

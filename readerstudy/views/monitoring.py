@@ -47,8 +47,7 @@ from readerstudy.forms.studies import DeadlineForm, GlassForm, ReasonForm, Repla
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.predictions.looks import is_over, looks_before_closing, may_see_results, view_interim_results
 from readerstudy.reading.case_opening import n_right
-from readerstudy.study.hidden_images import left_in_sight
-from readerstudy.study.overview import n_out_of_sight, study_deadline_text, unfinished
+from readerstudy.study.overview import left_in_sight, n_out_of_sight, study_deadline_text, unfinished
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import confirm_in_study, coordinated_study, overseen_study, person_page, stored
 from readerstudy.views.enrolment.inviting import show_reader_link

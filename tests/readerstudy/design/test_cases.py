@@ -85,7 +85,7 @@ def test_a_preview_shows_the_practice_block_as_well(coordinator: Client, draft: 
 def test_a_preview_says_how_many_of_which_block_it_shows(
     coordinator: Client, draft: ReaderStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("readerstudy.views.design.cases.LOOKED_AT", 2)
+    monkeypatch.setattr("readerstudy.views.design.drafts.LOOKED_AT", 2)
     page = coordinator.post(ADDRESS, asked()).content.decode()
     assert "The first 2 of 6, and the 2 to practise; all of them are listed here once they are stored" in page
     page = coordinator.post(ADDRESS, asked(n_practice="0")).content.decode()

@@ -10,7 +10,7 @@ from annotation.enums import Role
 from annotation.models import User
 from annotation.people.open_work import WorkItem
 from readerstudy.enums import BenchmarkState, TeamState
-from readerstudy.leaderboard.home import leaderboards_under_way
+from readerstudy.leaderboard.editions import leaderboards_under_way
 from readerstudy.models import Benchmark
 from tests.conftest import make_person
 from tests.readerstudy.leaderboard.made import FROZEN_AT, after, keys_of, make_benchmark, make_submission, make_team
