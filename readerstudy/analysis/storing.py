@@ -111,9 +111,8 @@ def settings_of(analysis: Analysis) -> Mapping[str, Any]:
 def check_readings(arrays: StudyArrays) -> None:
     """Raises StudyRefused where nobody answered anything."""
     if not arrays.raters:
-        raise StudyRefused(
-            "no_answers", _("The study holds no readings and no predictions: there is nothing to analyse.")
-        )
+        sentence = _("The study holds no readings and no predictions: there is nothing to analyse.")
+        raise StudyRefused("no_answers", sentence)
     if not len(arrays.questions):
         raise StudyRefused("no_cases", _("The study holds no cases."))
 

@@ -58,10 +58,8 @@ def mixture_of(study: ReaderStudy, threshold_percent: int) -> Mixture:
     rows = study.cases.filter(block=Block.MAIN, voiding__isnull=True).select_related("revision__question")
     cases = [case for case in rows.order_by("number") if n[case.pk] >= FEWEST_ANSWERS]
     if not cases:
-        raise StudyRefused(
-            "too_few_answers",
-            _("No case has answers of %(n)s readers: nobody knows which were missed.") % {"n": FEWEST_ANSWERS},
-        )
+        sentence = _("No case has answers of %(n)s readers: nobody knows which were missed.") % {"n": FEWEST_ANSWERS}
+        raise StudyRefused("too_few_answers", sentence)
     missed: list[StudyCase] = []
     others: list[StudyCase] = []
     for case in cases:

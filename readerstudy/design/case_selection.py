@@ -149,16 +149,13 @@ def resolve(bank: QuestionBank, names: Sequence[Name]) -> dict[Name, int]:
     found = {name: revision.pk for name, revision in find_revisions(bank, set(names)).items()}
     unknown = list(dict.fromkeys(str(name) for name in names if name not in found))
     if unknown:
-        raise StudyRefused(
-            "unknown_questions",
-            _("“%(bank)s” has no such question: %(names)s.") % {"bank": bank.name, "names": listed(unknown)},
-        )
+        sentence = _("“%(bank)s” has no such question: %(names)s.") % {"bank": bank.name, "names": listed(unknown)}
+        raise StudyRefused("unknown_questions", sentence)
     first_of: dict[int, int] = {}
     twice = [str(name) for place, name in enumerate(names) if first_of.setdefault(found[name], place) != place]
     if twice:
-        raise StudyRefused(
-            "named_twice", _("A question can be in a study once. Named twice: %(names)s.") % {"names": listed(twice)}
-        )
+        sentence = _("A question can be in a study once. Named twice: %(names)s.") % {"names": listed(twice)}
+        raise StudyRefused("named_twice", sentence)
     return found
 
 
@@ -305,9 +302,8 @@ def store_cases(study: ReaderStudy, wanted: CaseRequest, *, seen: str, actor: Us
     else:
         draw_cases(study, wanted.request, actor=actor, at=at, seed=wanted.seed, accepted_because=because)
     if stored_cases_sha256(study) != seen:
-        raise StudyRefused(
-            "changed_meanwhile", _("The draw now gives other cases than the preview: check the new ones, then save.")
-        )
+        sentence = _("The draw now gives other cases than the preview: check the new ones, then save.")
+        raise StudyRefused("changed_meanwhile", sentence)
 
 
 def stored_cases_sha256(study: ReaderStudy) -> str:

@@ -80,9 +80,8 @@ def find_bank(wanted: str) -> QuestionBank:
     bank = called.get(wanted) or next(iter(called.values()), None)
     if bank is None:
         names = ", ".join(QuestionBank.objects.values_list("name", flat=True)[:20]) or _("none so far")
-        raise StudyRefused(
-            "unknown_bank", _("There is no bank named “%(name)s”. Banks: %(names)s.") % {"name": wanted, "names": names}
-        )
+        sentence = _("There is no bank named “%(name)s”. Banks: %(names)s.") % {"name": wanted, "names": names}
+        raise StudyRefused("unknown_bank", sentence)
     if bank.archived_at is not None:
         raise StudyRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
     return bank
@@ -96,13 +95,11 @@ def _selection(plan: Plan, study: ReaderStudy) -> CaseSelection:
     whole: list[tuple[str, Sequence[int]]] = [(ALL_CASES, range(1, len(plan.cases) + 1))]
     for one in plan.sets:
         if not all(1 <= number <= len(plan.cases) for number in one.cases) or len(set(one.cases)) < len(one.cases):
-            raise StudyRefused(
-                "bad_set", _("The set “%(name)s” names a case twice or one that is not there.") % {"name": one.name}
-            )
+            sentence = _("The set “%(name)s” names a case twice or one that is not there.") % {"name": one.name}
+            raise StudyRefused("bad_set", sentence)
         if not 1 <= len(one.name) <= 60:
-            raise StudyRefused(
-                "bad_set", _("The name of a set has 1 to 60 characters: “%(name)s”.") % {"name": one.name[:80]}
-            )
+            sentence = _("The name of a set has 1 to 60 characters: “%(name)s”.") % {"name": one.name[:80]}
+            raise StudyRefused("bad_set", sentence)
     return CaseSelection(
         [ChosenCase(found[case.question], case.accepted_because) for case in plan.cases],
         [ChosenCase(found[case.question], case.accepted_because) for case in plan.practice],
@@ -112,9 +109,8 @@ def _selection(plan: Plan, study: ReaderStudy) -> CaseSelection:
 
 def _drawn(plan: Plan, study: ReaderStudy) -> CaseSelection:
     if plan.practice or plan.sets:
-        raise StudyRefused(
-            "drawn_and_listed", _("A plan that draws its cases draws practice block and sets as well: list neither.")
-        )
+        sentence = _("A plan that draws its cases draws practice block and sets as well: list neither.")
+        raise StudyRefused("drawn_and_listed", sentence)
     request = read_request(plan.draw, plan.rules)
     reason = str(plan.draw.get("accepted_because") or "")
     drawing = preview_draw(study.bank, request, seed=plan.seed, accepted_because=reason)
@@ -136,11 +132,8 @@ def _check_wording(cases: Iterable[PlannedCase], found: dict[int | str, int]) ->
         if differs:
             other.append(str(case.question))
     if other:
-        raise StudyRefused(
-            "other_wording",
-            _("The bank holds another wording of these questions than the plan means: %(names)s.")
-            % {"names": listed(other)},
-        )
+        sentence = _("The bank holds another wording of these questions than the plan means: %(names)s.")
+        raise StudyRefused("other_wording", sentence % {"names": listed(other)})
 
 
 def plan_of(study: ReaderStudy) -> Plan:
@@ -232,11 +225,8 @@ def plan_of_list(
     against = contested_among(found.values())
     contested = [str(name) for name, pk in found.items() if pk in against]
     if contested and not accept_reason.strip():
-        raise StudyRefused(
-            "not_accepted",
-            _("Reviews do not accept these questions: %(names)s. Leave them out, or give a reason to use them.")
-            % {"names": listed(contested)},
-        )
+        sentence = _("Reviews do not accept these questions: %(names)s. Leave them out, or give a reason to use them.")
+        raise StudyRefused("not_accepted", sentence % {"names": listed(contested)})
     reason = accept_reason.strip() or _("listed in %(file)s; not reviewed") % {"file": source}
 
     def planned(one: Name) -> PlannedCase:

@@ -128,9 +128,8 @@ def check_name(name: str) -> str:
         raise StudyRefused("too_long", _("The name is longer than 200 characters."))
     lock(OneAtATime.NAME)  # who clicks twice finds the name taken
     if ReaderStudy.objects.filter(name=name).exists():
-        raise StudyRefused(
-            "name_taken", _("A study named “%(name)s” exists already: give this one another name.") % {"name": name}
-        )
+        sentence = _("A study named “%(name)s” exists already: give this one another name.") % {"name": name}
+        raise StudyRefused("name_taken", sentence)
     return name
 
 

@@ -88,23 +88,19 @@ def check_declared(
     """
     checked = _checked(study, rows, unreadable)
     if checked.fresh and study.unblinded_at is not None:
-        raise StudyRefused(
-            "unblinded",
-            _(
-                "Somebody has seen a result of this study: no voiding can be declared as older any more. Void these "
-                "cases with import_voidings or on the page “Monitor readers”: they are left out of a labelled "
-                "sensitivity analysis then."
-            ),
+        sentence = _(
+            "Somebody has seen a result of this study: no voiding can be declared as older any more. Void these "
+            "cases with import_voidings or on the page “Monitor readers”: they are left out of a labelled "
+            "sensitivity analysis then."
         )
+        raise StudyRefused("unblinded", sentence)
     if checked.fresh and Response.objects.filter(reading__enrolment__study=study).exists():
-        raise StudyRefused(
-            "has_readings",
-            _(
-                "Readings of this study are in already: voidings of the older study are declared with their first "
-                "import. Void these cases with import_voidings or on the page “Monitor readers”: nobody has seen a "
-                "result, so that they are left out of everything, as decided here."
-            ),
+        sentence = _(
+            "Readings of this study are in already: voidings of the older study are declared with their first "
+            "import. Void these cases with import_voidings or on the page “Monitor readers”: nobody has seen a "
+            "result, so that they are left out of everything, as decided here."
         )
+        raise StudyRefused("has_readings", sentence)
     return checked
 
 

@@ -32,12 +32,10 @@ def noted_reasons(person: User, study: ReaderStudy, case_set: CaseSet) -> list[s
     """What the person reads: the same, without telling which questions the study holds."""
     reasons = _by_role(person, study)
     if may_not_read(person, study, case_set):
-        reasons.append(
-            _(
-                "You reviewed or imported questions of this study or its images, or review some now, and may know "
-                "answers."
-            )
+        sentence = _(
+            "You reviewed or imported questions of this study or its images, or review some now, and may know answers."
         )
+        reasons.append(sentence)
     return reasons
 
 
@@ -54,14 +52,11 @@ def readers_look_nothing_up(person: User, role: Role, review_round: ReviewRound 
     enrolment = reads.select_related("study").first()
     if enrolment is None:
         return ""
-    facts = {"name": person.name, "study": enrolment.study.name}
-    return (
-        _(
-            "%(name)s reads in the study “%(study)s”, and could look up its answers with this role. Give it when the "
-            "study is closed."
-        )
-        % facts
+    sentence = _(
+        "%(name)s reads in the study “%(study)s”, and could look up its answers with this role. Give it when the study "
+        "is closed."
     )
+    return sentence % {"name": person.name, "study": enrolment.study.name}
 
 
 def readers_with_keys_at_hand(study: ReaderStudy) -> list[User]:
@@ -184,9 +179,8 @@ def remind_invited(invitation: Invitation, *, actor: User, at: datetime) -> Issu
     check_takes_readers(study)
     invitation.refresh_from_db(from_queryset=Invitation.objects.select_for_update())
     if invitation.state(at) is not LinkState.OPEN:
-        raise StudyRefused(
-            "link_ended", _("This link was used, revoked or has expired: there is nobody to remind. Invite again.")
-        )
+        sentence = _("This link was used, revoked or has expired: there is nobody to remind. Invite again.")
+        raise StudyRefused("link_ended", sentence)
     token = new_token()
     invitation.token_sha256 = token_sha256(token)
     invitation.reminded_at = at
@@ -240,9 +234,8 @@ def takes_readers(study: ReaderStudy) -> bool:
 def check_takes_readers(study: ReaderStudy) -> None:
     """Raises StudyRefused, which says why not."""
     if study.state == StudyState.DRAFT:
-        raise StudyRefused(
-            "draft", _("The study is a draft: freeze it before you invite readers, so that their orders are fixed.")
-        )
+        sentence = _("The study is a draft: freeze it before you invite readers, so that their orders are fixed.")
+        raise StudyRefused("draft", sentence)
     if not takes_readers(study):
         raise StudyRefused("closed", _("The study is closed: no more readers can join."))
 
@@ -250,14 +243,11 @@ def check_takes_readers(study: ReaderStudy) -> None:
 def check_order_left(case_set: CaseSet, n_free: int, n_promised: int) -> None:
     """Raises StudyRefused where open invitations promise all orders that nobody has."""
     if n_free <= n_promised:
-        raise StudyRefused(
-            "full",
-            _(
-                "Every order of “%(set)s” is taken or promised by an open invitation. Revoke one that is not needed, "
-                "or copy the study and freeze it with more readers."
-            )
-            % {"set": case_set.name},
+        sentence = _(
+            "Every order of “%(set)s” is taken or promised by an open invitation. Revoke one that is not needed, "
+            "or copy the study and freeze it with more readers."
         )
+        raise StudyRefused("full", sentence % {"set": case_set.name})
 
 
 def check_address(study: ReaderStudy, case_set: CaseSet, email: str) -> None:
@@ -266,9 +256,8 @@ def check_address(study: ReaderStudy, case_set: CaseSet, email: str) -> None:
     if person is None:
         return
     if not person.is_active:
-        raise StudyRefused(
-            "deactivated", _("This address belongs to a deactivated account. An administrator can reactivate it.")
-        )
+        sentence = _("This address belongs to a deactivated account. An administrator can reactivate it.")
+        raise StudyRefused("deactivated", sentence)
     if Enrolment.objects.filter(study=study, reader=person).exclude(DECLINED).exists():
         raise StudyRefused("in_study", _("%(name)s is in this study already.") % {"name": person.name})
     against = reasons_against(person, study, case_set)

@@ -277,15 +277,13 @@ def replace_reader(
     if not reason.strip():
         raise StudyRefused("no_reason", _("Say why the reader is replaced: a paper has to report it."))
     if enrolment.reader is None:
-        raise StudyRefused(
-            "read_elsewhere", _("%(reader)s read elsewhere and is not replaced.") % {"reader": enrolment.pseudonym}
-        )
+        sentence = _("%(reader)s read elsewhere and is not replaced.") % {"reader": enrolment.pseudonym}
+        raise StudyRefused("read_elsewhere", sentence)
     if enrolment.replaced_at is not None:
         raise StudyRefused("replaced", _("%(reader)s is replaced already.") % {"reader": enrolment.pseudonym})
     if enrolment.finished_at is not None:
-        raise StudyRefused(
-            "finished", _("%(reader)s has finished and cannot be replaced.") % {"reader": enrolment.pseudonym}
-        )
+        sentence = _("%(reader)s has finished and cannot be replaced.") % {"reader": enrolment.pseudonym}
+        raise StudyRefused("finished", sentence)
     enrolment.replaced_at = at
     enrolment.save(update_fields=["replaced_at"])
     end_sitting(enrolment, at=at)

@@ -70,27 +70,23 @@ def _time(rules: Rules) -> str:
 def _extras(rules: Rules) -> list[str]:
     sentences = []
     if rules.cannot_tell:
-        sentences.append(
-            _(
-                "You may choose “cannot tell”. It counts as incorrect; you are then asked for your best "
-                "guess, and the results are shown both ways."
-            )
+        sentence = _(
+            "You may choose “cannot tell”. It counts as incorrect; you are then asked for your best guess, and the "
+            "results are shown both ways."
         )
+        sentences.append(sentence)
     if rules.confidence:
         chances = ", ".join(str(one) for one in CHANCES)
-        sentences.append(
-            _("After each answer you rate how likely you are to be right: %(chances)s\N{NO-BREAK SPACE}%%.")
-            % {"chances": chances}
-        )
+        sentence = _("After each answer you rate how likely you are to be right: %(chances)s\N{NO-BREAK SPACE}%%.")
+        sentences.append(sentence % {"chances": chances})
     if rules.questionnaire:
         sentences.append(_("After the last case you are asked some questions; you need not answer them."))
     if rules.slips:
-        sentences.append(
-            _(
-                "If you pressed the wrong key, report it before the next answer: it is noted, "
-                "and your answer itself stays unchanged."
-            )
+        sentence = _(
+            "If you pressed the wrong key, report it before the next answer: it is noted, and your answer itself stays "
+            "unchanged."
         )
+        sentences.append(sentence)
     return sentences
 
 
@@ -106,12 +102,9 @@ def _breaks(rules: Rules) -> list[str]:
             % {"n": rules.break_every}
         )
     if rules.may_pause:
-        sentences.append(
-            _("You may pause and come back later, also on another device: you continue with the same case.")
-        )
-    else:
-        sentences.append(_("There is no pause. You may leave and come back between sessions."))
-    return sentences
+        sentence = _("You may pause and come back later, also on another device: you continue with the same case.")
+        return [*sentences, sentence]
+    return [*sentences, _("There is no pause. You may leave and come back between sessions.")]
 
 
 def facts_in_words(facts: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -314,14 +314,12 @@ def fresh_inputs(analysis: Analysis) -> StudyArrays:
     """What the analysis was computed from. Refused where it is stale: data beside an analysis must be those that
     made it, and the script beside it must know its rule."""
     if has_earlier_rule(analysis):
-        raise StudyRefused(
-            "stale", _("The analysis is stale: it is by an earlier rule. Analyse again, then make the report.")
-        )
+        sentence = _("The analysis is stale: it is by an earlier rule. Analyse again, then make the report.")
+        raise StudyRefused("stale", sentence)
     arrays = gather(analysis.study)
     if arrays.sha256() != analysis.inputs_sha256:
-        raise StudyRefused(
-            "stale", _("The analysis is stale: an input has changed. Analyse again, then make the report.")
-        )
+        sentence = _("The analysis is stale: an input has changed. Analyse again, then make the report.")
+        raise StudyRefused("stale", sentence)
     return arrays.without_raters(arrays.came_late)
 
 

@@ -306,13 +306,10 @@ class RunProgress:
         if self.state == BatchState.PAUSED:
             return batch.paused_because or _("Somebody paused this run. Nothing is sent until it is resumed.")
         if self.state == BatchState.STOPPED:
-            return (
-                _(
-                    "Stopped for good after %(done)d of %(all)d calls. What was answered stays; nothing of it is "
-                    "published."
-                )
-                % counts
+            sentence = _(
+                "Stopped for good after %(done)d of %(all)d calls. What was answered stays; nothing of it is published."
             )
+            return sentence % counts
         return self._complete()
 
     def _planned(self) -> str:

@@ -53,11 +53,8 @@ def find_entry(name: str, version: str | None) -> ModelEntry | None:
     found = list(named[:20])
     if len(found) > 1:
         versions = ", ".join(repr(one.version) for one in found)
-        raise PredictionsRefused(
-            "several_versions",
-            _("Several versions of %(name)s are listed: %(versions)s. Say which.")
-            % {"name": name, "versions": versions},
-        )
+        sentence = _("Several versions of %(name)s are listed: %(versions)s. Say which.")
+        raise PredictionsRefused("several_versions", sentence % {"name": name, "versions": versions})
     return found[0] if found else None
 
 
@@ -120,11 +117,8 @@ def lock_entry(entry: ModelEntry) -> None:
     """Bring the row up to date and lock it until the transaction ends. Refused once it is not listed."""
     entry.refresh_from_db(from_queryset=ModelEntry.objects.select_for_update())
     if entry.state != EntryState.LISTED:
-        raise PredictionsRefused(
-            "not_listed",
-            _("“%(name)s” is %(state)s and cannot change any more.")
-            % {"name": entry, "state": entry.get_state_display()},
-        )
+        sentence = _("“%(name)s” is %(state)s and cannot change any more.")
+        raise PredictionsRefused("not_listed", sentence % {"name": entry, "state": entry.get_state_display()})
 
 
 def has_named_runs(entry: ModelEntry) -> bool:
@@ -135,10 +129,8 @@ def has_named_runs(entry: ModelEntry) -> bool:
 def _check_free(entry: ModelEntry) -> None:
     others = ModelEntry.objects.filter(name=entry.name, version=entry.version, state=EntryState.LISTED)
     if others.exclude(pk=entry.pk).exists():
-        raise PredictionsRefused(
-            "listed_already",
-            _("A model “%(name)s” is listed already: give another version, or edit that one.") % {"name": entry},
-        )
+        sentence = _("A model “%(name)s” is listed already: give another version, or edit that one.") % {"name": entry}
+        raise PredictionsRefused("listed_already", sentence)
 
 
 def _plain(value: Any) -> str:
@@ -294,16 +286,12 @@ def check_may_store(person: User | None, bank: QuestionBank, study: ReaderStudy 
         return
     User.objects.select_for_update().get(pk=person.pk)
     if bank.pk not in open_banks(person):
-        raise PredictionsRefused(
-            "may_not_send", _("You may not send predictions for “%(bank)s”.") % {"bank": bank.name}
-        )
+        sentence = _("You may not send predictions for “%(bank)s”.") % {"bank": bank.name}
+        raise PredictionsRefused("may_not_send", sentence)
     n_sent = PredictionRun.objects.filter(imported_by=person, bank=bank, study=None).count()
     if n_sent >= settings.SUBMITTER_RUNS:
-        raise PredictionsRefused(
-            "sent_enough",
-            _("You have sent %(n)d runs for “%(bank)s”, withdrawn ones included: no more are taken.")
-            % {"n": n_sent, "bank": bank.name},
-        )
+        sentence = _("You have sent %(n)d runs for “%(bank)s”, withdrawn ones included: no more are taken.")
+        raise PredictionsRefused("sent_enough", sentence % {"n": n_sent, "bank": bank.name})
 
 
 def check_may_send_file(person: User, at: datetime) -> None:
@@ -312,10 +300,8 @@ def check_may_send_file(person: User, at: datetime) -> None:
         return
     sent = Upload.objects.filter(created_by=person, purpose=UPLOADS, created_at__gt=at - timedelta(days=1))
     if sent.count() >= settings.SUBMITTER_FILES:
-        raise PredictionsRefused(
-            "sent_enough",
-            _("You have sent %(n)d files within 24 hours. Send the next one later.") % {"n": settings.SUBMITTER_FILES},
-        )
+        sentence = _("You have sent %(n)d files within 24 hours. Send the next one later.")
+        raise PredictionsRefused("sent_enough", sentence % {"n": settings.SUBMITTER_FILES})
 
 
 def submitters_do_not_judge(person: User, role: Role, review_round: ReviewRound | None) -> str:

@@ -220,16 +220,12 @@ def in_time(records: Iterable[Record]) -> Iterator[Record]:
 def check_takes_predictions(entry: ModelEntry, target: Target) -> None:
     """Refused where this model or this study takes no predictions."""
     if entry.state != EntryState.LISTED:
-        raise PredictionsRefused(
-            "not_listed",
-            _("“%(name)s” is %(state)s: it takes no predictions any more.")
-            % {"name": entry, "state": entry.get_state_display()},
-        )
+        sentence = _("“%(name)s” is %(state)s: it takes no predictions any more.")
+        raise PredictionsRefused("not_listed", sentence % {"name": entry, "state": entry.get_state_display()})
     study = target.study
     if study is not None and study.state == StudyState.DRAFT:
-        raise PredictionsRefused(
-            "draft", _("The study is a draft. Freeze it first: its cases must be fixed before predictions come in.")
-        )
+        sentence = _("The study is a draft. Freeze it first: its cases must be fixed before predictions come in.")
+        raise PredictionsRefused("draft", sentence)
     if target.bank.archived_at is not None or (study is not None and study.archived_at is not None):
         raise PredictionsRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": target.name})
 

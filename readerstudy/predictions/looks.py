@@ -103,10 +103,8 @@ def view_interim_results(study: ReaderStudy, reason: str, *, actor: User, at: da
     if study.state != StudyState.OPEN:
         raise StudyRefused("not_open", _("Only an open study has interim results."))
     if len(reason) < SHORTEST_REASON:
-        raise StudyRefused(
-            "reason_too_short",
-            _("Give a reason of at least %(n)s characters: it is kept and reported.") % {"n": SHORTEST_REASON},
-        )
+        sentence = _("Give a reason of at least %(n)s characters: it is kept and reported.") % {"n": SHORTEST_REASON}
+        raise StudyRefused("reason_too_short", sentence)
     unblind(study, actor=actor, at=at, because="glass broken")
     record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason})
     return tallies(study)

@@ -79,9 +79,8 @@ def entry_of_file(name: str, path: Path) -> ModelEntry:
     """
     named = model_named_in(path) or without_hidden(_model_in_name(name))
     if not named:
-        raise PredictionsRefused(
-            "no_model_named", _("The name of the file names no model: give the file another name.")
-        )
+        sentence = _("The name of the file names no model: give the file another name.")
+        raise PredictionsRefused("no_model_named", sentence)
     return find_entry(named, None) or ModelEntry(name=named)
 
 

@@ -237,9 +237,8 @@ def compare_models(bank: QuestionBank, *, actor: User | None, at: datetime) -> M
     if not arrays.entrants:
         raise PredictionsRefused("nothing_to_compare", _("No model has a main run on this bank."))
     if not len(arrays.key):
-        raise PredictionsRefused(
-            "nothing_to_compare", _("No question of this bank has a key: nothing can be counted as right.")
-        )
+        sentence = _("No question of this bank has a key: nothing can be counted as right.")
+        raise PredictionsRefused("nothing_to_compare", sentence)
     software = {**software_versions(), "rule": RULE}
     text = as_text({**compare(arrays), "inputs_sha256": inputs, "software": software})
     return _store(bank, inputs, text, actor=actor, at=at)

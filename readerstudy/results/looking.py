@@ -276,9 +276,8 @@ def share_results(analysis: Analysis, *, days: int, note: str, actor: User, at: 
     if days not in DAYS:
         raise StudyRefused("out_of_range", _("A link works for 1, 7 or 30 days."))
     if not is_seen(analysis.study):
-        raise StudyRefused(
-            "not_seen_yet", _("The results of this study have not been looked at yet: they cannot be shared.")
-        )
+        sentence = _("The results of this study have not been looked at yet: they cannot be shared.")
+        raise StudyRefused("not_seen_yet", sentence)
     token = secrets.token_urlsafe(32)
     link = ResultsLink.objects.create(
         analysis=analysis,

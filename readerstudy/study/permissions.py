@@ -150,9 +150,8 @@ def locked_study(study: ReaderStudy) -> Iterator[None]:
 def check_draft(study: ReaderStudy) -> None:
     """Refused once the study is frozen."""
     if study.state != StudyState.DRAFT:
-        raise StudyRefused(
-            "frozen", _("“%(name)s” is frozen and cannot change: copy it instead.") % {"name": study.name}
-        )
+        sentence = _("“%(name)s” is frozen and cannot change: copy it instead.") % {"name": study.name}
+        raise StudyRefused("frozen", sentence)
 
 
 def check_not_archived(study: ReaderStudy) -> None:
@@ -162,11 +161,8 @@ def check_not_archived(study: ReaderStudy) -> None:
 
 def check_transition(study: ReaderStudy, to: StudyState) -> None:
     if not may_become(study.state, to):
-        raise StudyRefused(
-            "wrong_state",
-            _("The study is %(state)s; it cannot become %(to)s.")
-            % {"state": study.get_state_display(), "to": _(to.label)},
-        )
+        sentence = _("The study is %(state)s; it cannot become %(to)s.")
+        raise StudyRefused("wrong_state", sentence % {"state": study.get_state_display(), "to": _(to.label)})
 
 
 HAS_LEFT = "has_left"

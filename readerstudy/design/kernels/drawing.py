@@ -105,13 +105,8 @@ def allocate(counts: Mapping[Cell, int], request: DrawRequest) -> dict[Cell, int
                 "quotas_overlap", _("Two quotas speak of the same questions (%(what)s)."), what=_named(quota)
             )
         if sum(covered.values()) < quota.n:
-            raise DesignRefused(
-                "pool_too_small",
-                _("The quota for %(what)s asks for %(n)s questions, and the pool holds %(held)s."),
-                what=_named(quota),
-                n=quota.n,
-                held=sum(covered.values()),
-            )
+            sentence = _("The quota for %(what)s asks for %(n)s questions, and the pool holds %(held)s.")
+            raise DesignRefused("pool_too_small", sentence, what=_named(quota), n=quota.n, held=sum(covered.values()))
         shares.update(_shared(covered, quota.n))
         left -= quota.n
         for cell in covered:
@@ -208,12 +203,8 @@ def _practice(
     ranked = _ranked(candidates, branch(seed, Purpose.PRACTICE)) if request.n_practice else []
     found = _first(ranked, request.n_practice, taken, several=False)
     if len(found) < request.n_practice:
-        raise DesignRefused(
-            "too_few_patients",
-            _("Only %(found)s of %(n)s practice cases can be drawn from patients who are not in the main block."),
-            found=len(found),
-            n=request.n_practice,
-        )
+        sentence = _("Only %(found)s of %(n)s practice cases can be drawn from patients who are not in the main block.")
+        raise DesignRefused("too_few_patients", sentence, found=len(found), n=request.n_practice)
     return found
 
 
