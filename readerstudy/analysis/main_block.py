@@ -174,10 +174,7 @@ def fill_responses(
     stored = found.order_by("pk").values_list(*names, "active_ms", "limit_ms", "time_flags")
     rows = [one for one in stored.iterator(chunk_size=5000) if one[0] in row_of]
     rows.sort(key=lambda one: one[3])  # the last one stays
-    at = (
-        array_of((row_of[one[0]] for one in rows), np.int32),
-        array_of((column_of[one[1]] for one in rows), np.int32),
-    )
+    at = (array_of((row_of[one[0]] for one in rows), np.int32), array_of((column_of[one[1]] for one in rows), np.int32))
     sheet.position[at] = array_of((one[2] or 0 for one in rows), np.int32)
     sheet.state[at] = array_of((STATE_OF[one[4]] for one in rows), np.int8)
     sheet.option[at] = array_of((LETTERS.index(one[5]) if one[5] else -1 for one in rows), np.int8)

@@ -22,14 +22,7 @@ from annotation.models import EndpointLease, QuestionBank, Revision, User
 from annotation.people.roles import add_role
 from readerstudy.analysis.storing import analyse_study, see_analysis
 from readerstudy.conducting.lifecycle import close_study
-from readerstudy.demonstration.finished import (
-    Predicted,
-    asked_of,
-    frozen_study,
-    main_cases,
-    read_by,
-    simulate,
-)
+from readerstudy.demonstration.finished import Predicted, asked_of, frozen_study, main_cases, read_by, simulate
 from readerstudy.demonstration.models_at_work import (
     MODEL,
     fill_small_bank,
@@ -38,12 +31,7 @@ from readerstudy.demonstration.models_at_work import (
     small_exams,
     state_price,
 )
-from readerstudy.leaderboard.benchmarks import (
-    BenchmarkWanted,
-    create_benchmark,
-    current_version,
-    freeze_benchmark,
-)
+from readerstudy.leaderboard.benchmarks import BenchmarkWanted, create_benchmark, current_version, freeze_benchmark
 from readerstudy.leaderboard.edition_scoring import score_edition
 from readerstudy.leaderboard.editions import confirm_edition, folder_here, propose_edition
 from readerstudy.leaderboard.kernels.release_rule import FEWEST_IN_BENCHMARK

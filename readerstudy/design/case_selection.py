@@ -262,11 +262,7 @@ def _listed(study: ReaderStudy, wanted: CaseRequest) -> CasePreview:
 
 
 def _preview(
-    study: ReaderStudy,
-    main: list[Candidate],
-    practice: list[Candidate],
-    sets: list[list[int]],
-    cells: list[CellCount],
+    study: ReaderStudy, main: list[Candidate], practice: list[Candidate], sets: list[list[int]], cells: list[CellCount]
 ) -> CasePreview:
     everything = [*main, *practice]
     accepted = accepted_among([one.revision_id for one in everything])

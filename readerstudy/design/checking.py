@@ -166,11 +166,7 @@ def _missing_images(cases: Sequence[StudyCase], n_all: int) -> str:
         "%(n)s of %(all)s cases lacks an image that may be shown (missing or not released): %(names)s.",
         "%(n)s of %(all)s cases lack an image that may be shown (missing or not released): %(names)s.",
         len(cases),
-    ) % {
-        "n": len(cases),
-        "all": n_all,
-        "names": listed([named_case(case) for case in cases]),
-    }
+    ) % {"n": len(cases), "all": n_all, "names": listed([named_case(case) for case in cases])}
 
 
 def _with_removed(cases: Iterable[StudyCase], images: Mapping[int, ExamImages]) -> list[str]:

@@ -148,13 +148,7 @@ def _checked(study: ReaderStudy, rows: Sequence[VoidingRow], unreadable: Sequenc
 
 
 def _store(
-    checked: CheckedVoidings,
-    *,
-    source: str,
-    before_unblinding: bool,
-    declared: bool,
-    actor: User | None,
-    at: datetime,
+    checked: CheckedVoidings, *, source: str, before_unblinding: bool, declared: bool, actor: User | None, at: datetime
 ) -> None:
     Voiding.objects.bulk_create(
         Voiding(

@@ -88,11 +88,7 @@ def _lock_study(invitation: Invitation) -> None:
 
 
 READERS = InvitationKind(
-    "study-invitation",
-    lambda invitations: invitation_mail(invitations[0]),
-    _check_may_accept,
-    _give_place,
-    _lock_study,
+    "study-invitation", lambda invitations: invitation_mail(invitations[0]), _check_may_accept, _give_place, _lock_study
 )
 
 

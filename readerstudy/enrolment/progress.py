@@ -181,9 +181,7 @@ def _paces(keys: Collection[int]) -> dict[int, Pace]:
 def _habits(keys: Collection[int]) -> dict[int, Habits]:
     """From the answers with an option that readers committed here, in their order; doubts of all that ended here."""
     rows = Response.objects.filter(
-        reading__enrolment__in=keys,
-        reading__case__block=Block.MAIN,
-        reading__presented__isnull=False,
+        reading__enrolment__in=keys, reading__case__block=Block.MAIN, reading__presented__isnull=False
     ).order_by("reading__enrolment", "reading__position")
     places: dict[int, list[int]] = defaultdict(list)
     flagged: dict[TimeFlag, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))

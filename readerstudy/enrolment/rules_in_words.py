@@ -95,9 +95,7 @@ def _breaks(rules: Rules) -> list[str]:
     if rules.break_every:
         sentences.append(
             ngettext(
-                "A break is offered after every case.",
-                "A break is offered after every %(n)s cases.",
-                rules.break_every,
+                "A break is offered after every case.", "A break is offered after every %(n)s cases.", rules.break_every
             )
             % {"n": rules.break_every}
         )

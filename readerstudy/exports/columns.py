@@ -51,11 +51,7 @@ def study_cells(study: ReaderStudy) -> dict[str, Cell]:
 
 def reader_cells(enrolment: Enrolment) -> dict[str, Cell]:
     """Needs the case set of the enrolment."""
-    return {
-        "reader": enrolment.pseudonym,
-        "case_set": enrolment.case_set.name,
-        "reader_state": _state(enrolment),
-    }
+    return {"reader": enrolment.pseudonym, "case_set": enrolment.case_set.name, "reader_state": _state(enrolment)}
 
 
 def _state(enrolment: Enrolment) -> str:
@@ -148,11 +144,7 @@ _ANSWER = (
     ),
     Column("faulty", YES_NO, "Whether the reader reported the case as faulty."),
     Column("faulty_text", TEXT, "What the reader wrote about that."),
-    Column(
-        "refused_answers",
-        WHOLE,
-        "Further answers that arrived and changed nothing, also before it was opened.",
-    ),
+    Column("refused_answers", WHOLE, "Further answers that arrived and changed nothing, also before it was opened."),
 )
 _TIMES = (
     Column(

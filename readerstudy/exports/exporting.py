@@ -101,11 +101,7 @@ READER_COLUMNS: tuple[Column, ...] = (
         "Day on which the reader agreed to take part; missing: not yet, or not asked: the study has no consent text.",
     ),
     Column("consent_version", WHOLE, "Which version of the text was agreed to; missing: as consented_at."),
-    Column(
-        "display_checked_at",
-        DAY,
-        "Day of the display check that let the reader in; whether passed: screen.",
-    ),
+    Column("display_checked_at", DAY, "Day of the display check that let the reader in; whether passed: screen."),
     Column("practised_at", DAY, "Day on which the practice block was done."),
     Column("finished_at", DAY, "Day on which the last case of the main block had its answer."),
     Column("declared_at", DAY, "Day on which the reader declared that no other source was used."),

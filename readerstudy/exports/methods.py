@@ -161,12 +161,7 @@ def methods_text(result: StoredAnalysis, facts: StudyFacts) -> str:
 
 def paragraphs_of(result: StoredAnalysis, facts: StudyFacts) -> dict[str, str]:
     """By their headings; empty where there is nothing to say."""
-    known = {
-        "facts": facts,
-        "result": result,
-        **_of_study(result, facts),
-        **_of_statistics(result),
-    }
+    known = {"facts": facts, "result": result, **_of_study(result, facts), **_of_statistics(result)}
     return dict(zip(HEADINGS, prose("readerstudy/report/methods.txt", **known), strict=True))
 
 

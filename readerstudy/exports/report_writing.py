@@ -224,11 +224,7 @@ def _data(source: ReportSource) -> Iterator[Content]:
             exporting.READER_COLUMNS,
             exporting.reader_rows(study),
         ),
-        "voidings": (
-            "the voided cases with their reasons",
-            exporting.VOIDING_COLUMNS,
-            exporting.voiding_rows(study),
-        ),
+        "voidings": ("the voided cases with their reasons", exporting.VOIDING_COLUMNS, exporting.voiding_rows(study)),
     }
     for name, (what, of, cells) in more.items():
         yield from csv_contents(Table(name, what, of, cells))

@@ -27,9 +27,7 @@ STATISTIC = Column(
     "second only or neither had right.",
 )
 TIME_STATISTIC = Column(
-    "statistic",
-    TEXT,
-    f"{meanings('time')}; log_time_variance_*: parts of the variance of the logarithm of seconds.",
+    "statistic", TEXT, f"{meanings('time')}; log_time_variance_*: parts of the variance of the logarithm of seconds."
 )
 TEST = (
     Column("df", REAL, "Degrees of freedom of a test statistic."),
@@ -168,11 +166,7 @@ def accuracy_sheets(result: StoredAnalysis) -> list[Table]:
         Table(
             "expert_ceiling",
             "how often blind answers of reviewers to these questions equal the key",
-            (
-                PANEL,
-                Column("statistic", TEXT, f"{meanings('panel')}."),
-                ESTIMATE,
-            ),
+            (PANEL, Column("statistic", TEXT, f"{meanings('panel')}."), ESTIMATE),
             [[name, statistic, one] for name, panel in result["panels"].items() for statistic, one in values_of(panel)],
         ),
         *_domains(result),

@@ -336,8 +336,5 @@ class StartModelRunForm(PlainForm):
 
 class ModelRunCapForm(PlainForm):
     cap = forms.DecimalField(
-        label=_("Most that it may cost"),
-        max_digits=12,
-        decimal_places=4,
-        help_text=_("In the currency of the price."),
+        label=_("Most that it may cost"), max_digits=12, decimal_places=4, help_text=_("In the currency of the price.")
     )

@@ -237,10 +237,7 @@ class RulesForm(DraftForm):
         (_("Pace"), ("n_ready", "break_every", "may_pause", "practice_pass")),
         (_("After the last case"), ("questionnaire", "show_results", "show_cases")),
         (_("Image tools and window"), ("hidden_tools", "least_width", "least_height")),
-        (
-            _("Information for readers"),
-            ("consent", "reader_names", "instructions", "contact", "deadline", "time_zone"),
-        ),
+        (_("Information for readers"), ("consent", "reader_names", "instructions", "contact", "deadline", "time_zone")),
         (
             _("Analysis plan"),
             (

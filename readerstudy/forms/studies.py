@@ -19,13 +19,7 @@ from annotation.templatetags.pages import file_size
 from readerstudy.analysis.kernels.labels import WORDS as SETTING_WORDS
 from readerstudy.design.creating import next_free_name
 from readerstudy.design.kernels.documents import TASK_LOAD
-from readerstudy.enrolment.kernels.steps import (
-    MOST_FILMS,
-    MOST_YEARS,
-    Exposure,
-    ReaderFacts,
-    Training,
-)
+from readerstudy.enrolment.kernels.steps import MOST_FILMS, MOST_YEARS, Exposure, ReaderFacts, Training
 from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, moment_in, words
 from readerstudy.models import CaseSet, ReaderStudy
 from readerstudy.predictions.looks import SHORTEST_REASON

@@ -29,15 +29,7 @@ from readerstudy.enums import Block
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.benchmarks import cells_of, commitment_holds
 from readerstudy.leaderboard.editions import entries_of, locked_edition, note_edition
-from readerstudy.leaderboard.kernels.board import (
-    RULE,
-    Board,
-    Options,
-    ReadStudy,
-    numbers_of,
-    options_from,
-    score_board,
-)
+from readerstudy.leaderboard.kernels.board import RULE, Board, Options, ReadStudy, numbers_of, options_from, score_board
 from readerstudy.leaderboard.kernels.release_rule import RULE as RELEASE_RULE
 from readerstudy.leaderboard.public_board import files_of
 from readerstudy.leaderboard.running import without_images_of

@@ -60,10 +60,7 @@ def asked_questions(target: Target, images: SentImages) -> list[AskedQuestion]:
     most = 1 if images == SentImages.FIRST else None
     return [
         AskedQuestion(
-            pk,
-            number,
-            exam,
-            tuple(one for one in of_exam.get(exam, ()) if one[0] not in (left_out or ()))[:most],
+            pk, number, exam, tuple(one for one in of_exam.get(exam, ()) if one[0] not in (left_out or ()))[:most]
         )
         for pk, number, exam, left_out in rows
     ]

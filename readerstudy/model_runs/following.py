@@ -328,10 +328,7 @@ class RunProgress:
             return _(
                 "Complete. It asks with %(images)s, its prompt with %(named)s: it is compared with the plain run, and "
                 "never represents the model in figures."
-            ) % {
-                "images": self.run.batch.get_images_display(),
-                "named": self.run.batch.prompt.get_images_display(),
-            }
+            ) % {"images": self.run.batch.get_images_display(), "named": self.run.batch.prompt.get_images_display()}
         if self.is_for_benchmark and not self.published:
             return _("Complete. Its questions are a benchmark: a coordinator hands it in for a team.")
         if self.failed_job is not None:

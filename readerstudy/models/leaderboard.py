@@ -11,13 +11,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.fields import (
-    ComposedLine,
-    ComposedText,
-    PublicIdField,
-    WordField,
-    a_person_or_none,
-)
+from annotation.models.fields import ComposedLine, ComposedText, PublicIdField, WordField, a_person_or_none
 from readerstudy.enums import BenchmarkState, SubmissionState, SubmissionWay, TeamState
 
 

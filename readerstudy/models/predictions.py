@@ -7,13 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import OptionLetter
-from annotation.models.fields import (
-    ComposedLine,
-    ComposedText,
-    PublicIdField,
-    WordField,
-    a_person_or_none,
-)
+from annotation.models.fields import ComposedLine, ComposedText, PublicIdField, WordField, a_person_or_none
 from readerstudy.enums import EntryState, PredictionForm, PredictionState
 from readerstudy.models.design import ReaderStudy
 

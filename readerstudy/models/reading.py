@@ -8,13 +8,7 @@ from django.db.models import Case, Q, When
 from django.db.models.functions import Length
 
 from annotation.enums import EventKind, OptionLetter
-from annotation.models.fields import (
-    ComposedLine,
-    ComposedText,
-    PublicIdField,
-    Timed,
-    WordField,
-)
+from annotation.models.fields import ComposedLine, ComposedText, PublicIdField, Timed, WordField
 from annotation.models.people import Invitation
 from readerstudy.enums import Refusal, RemarkKind, ResponseState, SessionEnd
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase
@@ -182,9 +176,7 @@ class Reading(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["enrolment", "case", "arm"], name="reading_once"),
             models.UniqueConstraint(
-                fields=["enrolment"],
-                condition=models.Q(closed_at__isnull=True),
-                name="one_open_case_per_reader",
+                fields=["enrolment"], condition=models.Q(closed_at__isnull=True), name="one_open_case_per_reader"
             ),
         )
         indexes = (models.Index(fields=["deadline_at"], name="reading_due", condition=models.Q(closed_at=None)),)

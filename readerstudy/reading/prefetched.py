@@ -40,13 +40,7 @@ _CHECKED_COLUMNS = (
     *("consented_at", "instructed_at", "display_checked_at", "practised_at"),
     *("deadline_at", "finished_at", "declared_at", "withdrawn_at", "replaced_at", "paused_at"),
     *("study__name", "study__slug", "study__state", "study__rules", "study__deadline_at", "study__simulated"),
-    *(
-        "facts",
-        "study__protocol_sha256",
-        "study__contact",
-        "study__consent",
-        "study__instructions",
-    ),
+    *("facts", "study__protocol_sha256", "study__contact", "study__consent", "study__instructions"),
 )
 ENROLMENTS = Enrolment.objects.select_related("study").only(*_CHECKED_COLUMNS)
 _OWN = KeptQuery(lambda user, slug: ENROLMENTS.filter(reader=user, study__slug=slug), int, str)

@@ -224,9 +224,7 @@ def _information(presented: PresentedCase, parts: frozenset[Part]) -> dict[str, 
 # --- which images of a study a person may fetch: its readers and its coordinators -----------------
 _MINE: KeptQuery[Enrolment] = KeptQuery(
     lambda person, image: ENROLMENTS.filter(
-        reader=person,
-        study__state=StudyState.OPEN,
-        orders__places__case__shown_images__image=image,
+        reader=person, study__state=StudyState.OPEN, orders__places__case__shown_images__image=image
     ).distinct(),
     *(int, int),
 )

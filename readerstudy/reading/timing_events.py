@@ -48,8 +48,7 @@ from readerstudy.reading.prefetched import (
 )
 
 _STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
-    lambda reading: TimingEvent.objects.filter(reading=reading).values_list(*(*ROW, "session_id")),
-    int,
+    lambda reading: TimingEvent.objects.filter(reading=reading).values_list(*(*ROW, "session_id")), int
 )
 
 

@@ -105,11 +105,7 @@ def _not_answered(one: RaterEntry) -> list[TableCell]:
 
 
 def breakdown_table(
-    found: BreakdownTable,
-    name: str,
-    head: str,
-    result: StoredAnalysis | None = None,
-    whole: Sequence[Value] = (),
+    found: BreakdownTable, name: str, head: str, result: StoredAnalysis | None = None, whole: Sequence[Value] = ()
 ) -> Table:
     """A row for each value, however many; a column for each rater. Outside of a study it has no ``result``.
 

@@ -195,10 +195,7 @@ def _without_answer(run: PredictionRun, since: _Since) -> int:
 
 
 def _fill(
-    option: NDArray[np.int8],
-    run: PredictionRun,
-    column_of: Mapping[int, int],
-    column_of_question: Mapping[int, int],
+    option: NDArray[np.int8], run: PredictionRun, column_of: Mapping[int, int], column_of_question: Mapping[int, int]
 ) -> int:
     """Fill one row in place; how many answers of the run are about another wording, or about a question without key."""
     found = Prediction.objects.filter(run=run).order_by().values_list("revision_id", "option", "revision__question")

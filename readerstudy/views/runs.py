@@ -30,13 +30,7 @@ from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRun
 from readerstudy.leaderboard.access import runs_leaderboards
 from readerstudy.model_runs.asked_questions import cautions, open_call, picture_of_call, readable_calls
 from readerstudy.model_runs.following import RunProgress, estimate_rows, outlasts_permission, why_unknown
-from readerstudy.model_runs.planning import (
-    needs_of_runs,
-    plan_run,
-    runs_seen_by,
-    store_run,
-    targets_to_run,
-)
+from readerstudy.model_runs.planning import needs_of_runs, plan_run, runs_seen_by, store_run, targets_to_run
 from readerstudy.model_runs.publishing import is_plain, target_of_run
 from readerstudy.models import ModelRun
 from readerstudy.predictions.entries import knows_scores

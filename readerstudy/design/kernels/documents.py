@@ -150,10 +150,7 @@ def commitment(salt: str, sealed: Any) -> str:
 
 
 def shown_sha256(
-    stem: str,
-    options: Sequence[str],
-    images: Sequence[Mapping[str, Any]],
-    information: Mapping[str, Any] | None = None,
+    stem: str, options: Sequence[str], images: Sequence[Mapping[str, Any]], information: Mapping[str, Any] | None = None
 ) -> str:
     """Of what a reader is shown of a case: stem, options in the bank's order, each image with its pixels, view and
     caption, and what the arm tells beside them, if anything.

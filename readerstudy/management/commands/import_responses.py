@@ -90,8 +90,7 @@ def _declared(path: Path | None, *, is_stated: bool) -> DeclaredFile | None:
     """Both or neither: whoever sends older voidings says so, since nobody else can know it."""
     if path is None and is_stated:
         raise CommandError(
-            _("%(statement)s needs a file given with --voidings.") % {"statement": STATEMENT},
-            returncode=2,
+            _("%(statement)s needs a file given with --voidings.") % {"statement": STATEMENT}, returncode=2
         )
     if path is None:
         return None

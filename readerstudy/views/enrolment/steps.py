@@ -253,12 +253,5 @@ def reading_done(request: AuthenticatedRequest, reader_status: ReaderStatus) -> 
         results = see_own_results(reader_status.enrolment, at=timezone.now())
         cases = own_cases(reader_status.enrolment, at=timezone.now())
     return reader_page(
-        request,
-        "done",
-        reader_status,
-        problem=problem,
-        results=results,
-        cases=cases,
-        form=form,
-        rules=rules,
+        request, "done", reader_status, problem=problem, results=results, cases=cases, form=form, rules=rules
     )

@@ -16,15 +16,7 @@ from readerstudy.analysis.kernels.arrays import State, Voided
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.enums import ResponseState, StudyState
-from readerstudy.models import (
-    Enrolment,
-    PredictionRun,
-    ReaderStudy,
-    Reading,
-    Remark,
-    Response,
-    StudyCase,
-)
+from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Reading, Remark, Response, StudyCase
 from tests.annotation.review.cases import images_are_there
 from tests.readerstudy.analysis.made import predict
 from tests.readerstudy.exports.read_study import read, void

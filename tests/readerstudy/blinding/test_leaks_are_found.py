@@ -106,10 +106,7 @@ LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
         lambda p: after(p, reading_room, "redirect", with_header("Location", lambda: f"/read/?{key_of()}")),
         "headers",
     ),
-    "file name": (
-        lambda p: p.setattr(steps, "HttpResponse", _Named),
-        "headers",
-    ),
+    "file name": (lambda p: p.setattr(steps, "HttpResponse", _Named), "headers"),
     "etag": (
         lambda p: after(p, images_views, "bytes_response", with_header("ETag", lambda: f'"{key_of()}"')),
         "headers",
@@ -122,10 +119,7 @@ LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
         lambda p: after(p, storage, "load", lambda data: data + key_of().encode() if data[:4] == b"RIFF" else data),
         "",
     ),
-    "status": (
-        lambda p: after(p, reading_api, "JsonResponse", refused_by_key),
-        "status",
-    ),
+    "status": (lambda p: after(p, reading_api, "JsonResponse", refused_by_key), "status"),
     "progress of others": (
         lambda p: after(p, reading_api, "state_json", lambda state: {**state, "others": Response.objects.count()}),
         "body",

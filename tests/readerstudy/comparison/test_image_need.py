@@ -6,11 +6,7 @@ import pytest
 
 from annotation.call_enums import BatchState
 from annotation.enums import RoundState
-from annotation.models import (
-    QuestionBank,
-    ReviewRound,
-    User,
-)
+from annotation.models import QuestionBank, ReviewRound, User
 from readerstudy.predictions.listing import Target
 from readerstudy.results.variants import family_of, image_need
 from tests.annotation.review.cases import make_round

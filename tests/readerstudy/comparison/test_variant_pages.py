@@ -12,11 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.call_enums import SentImages
 from annotation.enums import JobState, RoundState
-from annotation.models import (
-    Job,
-    QuestionBank,
-    User,
-)
+from annotation.models import Job, QuestionBank, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelRun, ReaderStudy, StudyRole
 from readerstudy.predictions.listing import Target

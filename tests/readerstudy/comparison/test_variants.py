@@ -6,12 +6,7 @@ import pytest
 
 from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.endpoints.kernels.completions import ChatSettings
-from annotation.models import (
-    AnswerKey,
-    ModelCall,
-    QuestionBank,
-    User,
-)
+from annotation.models import AnswerKey, ModelCall, QuestionBank, User
 from readerstudy.enums import StudyState
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.models import ModelRun, ReaderStudy, Voiding

@@ -231,30 +231,15 @@ def test_the_plan_of_the_documentation_names_its_pairs_and_so_does_its_export(tm
         ('{"name": "T", "bank": "Bank", "draw": {"n": 3, "rule": "other-1"}}', "draws by the rule cells-1"),
         ('{"name": "T", "bank": "Bank", "draw": {"n": 3, "accepted_because": [1]}}', "because: A text is"),
         ('{"name": "T", "bank": "Bank", "cases": [1], "draw": {"n": "x"}}', "draw, n: A whole number"),
-        (
-            '{"name": "T", "bank": "Bank", "cases": [1], "draw": {"cells": [["x", "easy", 1, 1]]}}',
-            "cells 1: A task",
-        ),
+        ('{"name": "T", "bank": "Bank", "cases": [1], "draw": {"cells": [["x", "easy", 1, 1]]}}', "cells 1: A task"),
         ('{"name": "T\\ud800", "bank": "Bank"}', "name: A text is expected"),
         ('{"name": "T", "bank": "Bank", "cases": ["\\ud800"]}', "question: A whole number"),
-        (
-            '{"name": "T", "bank": "Bank", "analysis": {"notes": "\\u0000"}}',
-            "notes: This rule has",
-        ),
-        (
-            '{"name": "T", "bank": "Bank", "analysis": {"primary": " "}}',
-            "primary: This cannot be empty",
-        ),
+        ('{"name": "T", "bank": "Bank", "analysis": {"notes": "\\u0000"}}', "notes: This rule has"),
+        ('{"name": "T", "bank": "Bank", "analysis": {"primary": " "}}', "primary: This cannot be empty"),
         ('{"name": "T", "bank": "Bank", "rules": {"hidden_tools": ["hammer"]}}', "The images have no tool of this"),
         ('{"name": "T", "bank": "Bank", "rules": {"least_width": 50000, "least_height": 700}}', "out of range"),
-        (
-            '{"name": "T", "bank": "Bank", "deadline_at": "9999-12-31T23:59:00-05:00"}',
-            "Choose another year",
-        ),
-        (
-            '{"name": "T", "bank": "Bank", "deadline_at": "0001-01-01T00:00:00+05:00"}',
-            "Choose another year",
-        ),
+        ('{"name": "T", "bank": "Bank", "deadline_at": "9999-12-31T23:59:00-05:00"}', "Choose another year"),
+        ('{"name": "T", "bank": "Bank", "deadline_at": "0001-01-01T00:00:00+05:00"}', "Choose another year"),
     ],
 )
 def test_a_plan_that_cannot_be_says_where(tmp_path: Path, content: str, words: str) -> None:

@@ -18,10 +18,7 @@ N_FREE = max(500, N_SEEDS)  # shuffles by which a rule is judged
 MOST_RATIO = 1.2  # variance over mean of how often one case comes right before another; chance has 1.0
 Orders = NDArray[np.int64]  # of shape (orders, cases), cases counted from 0
 
-pytestmark = [
-    pytest.mark.parametrize("n_readers", [3, 10, 20]),
-    pytest.mark.parametrize("n_cases", [40, 200]),
-]
+pytestmark = [pytest.mark.parametrize("n_readers", [3, 10, 20]), pytest.mark.parametrize("n_cases", [40, 200])]
 
 
 def drawn(n_readers: int, n_cases: int, seed: int, rule: str) -> Orders:

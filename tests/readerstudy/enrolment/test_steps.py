@@ -32,10 +32,7 @@ FLAGS = (
         ({"consented": True}, Step.FACTS),
         ({"consented": True, "has_given_facts": True}, Step.INSTRUCTIONS),
         ({"consented": True, "has_given_facts": True, "instructed": True}, Step.DISPLAY),
-        (
-            {"display_checked": True, "instructed": True, "has_given_facts": True},
-            Step.CONSENT,
-        ),  # the first
+        ({"display_checked": True, "instructed": True, "has_given_facts": True}, Step.CONSENT),  # the first
         ({"state": StudyState.FROZEN}, Step.CONSENT),  # before the study opens
         ({"state": StudyState.CLOSED}, Step.OVER),
         ({"is_past_deadline": True}, Step.OVER),

@@ -18,12 +18,7 @@ from annotation.exports.tables import Format, restored
 from annotation.models import AuditEvent, SourceIdentifier, User
 from readerstudy.enums import StudyState
 from readerstudy.exports import exporting
-from readerstudy.exports.exporting import (
-    HIDDEN_BEFORE_RESULTS,
-    StudyTable,
-    columns_of,
-    export_table,
-)
+from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, StudyTable, columns_of, export_table
 from readerstudy.models import ReaderStudy, Reading, ReadingSession
 from readerstudy.study.permissions import StudyRefused
 from tests.readerstudy.exports.read_study import read_study, void

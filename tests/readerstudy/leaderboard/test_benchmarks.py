@@ -34,15 +34,7 @@ from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target, open_submissions
 from readerstudy.results.comparison_job import ask_for_comparison
 from tests.readerstudy.design.made import plan_for
-from tests.readerstudy.leaderboard.made import (
-    DATES,
-    NOW,
-    make_benchmark,
-    make_draft,
-    make_public,
-    make_whole,
-    wanted,
-)
+from tests.readerstudy.leaderboard.made import DATES, NOW, make_benchmark, make_draft, make_public, make_whole, wanted
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
 from tests.refusals import refuses
 

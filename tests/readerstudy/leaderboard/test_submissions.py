@@ -32,14 +32,7 @@ from readerstudy.leaderboard.submissions import (
 )
 from readerstudy.leaderboard.teams import add_statement, refuse_statement
 from readerstudy.models import Benchmark, BenchmarkVersion, Edition, EditionEntry, Prediction, Submission, Team
-from tests.readerstudy.leaderboard.made import (
-    AT,
-    answer_file,
-    make_submission,
-    make_team,
-    names_of,
-    statement_answers,
-)
+from tests.readerstudy.leaderboard.made import AT, answer_file, make_submission, make_team, names_of, statement_answers
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db

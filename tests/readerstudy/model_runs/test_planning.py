@@ -29,15 +29,7 @@ from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
 from tests.readerstudy.design.made import make_questions
-from tests.readerstudy.model_runs.made import (
-    MODEL,
-    make_prompt,
-    name_endpoints,
-    permit,
-    planned,
-    set_price,
-    wanted,
-)
+from tests.readerstudy.model_runs.made import MODEL, make_prompt, name_endpoints, permit, planned, set_price, wanted
 from tests.readerstudy.predictions.made import answers, give_keys, import_file
 from tests.readerstudy.studies import make_study
 from tests.refusals import refuses

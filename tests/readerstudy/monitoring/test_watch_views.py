@@ -152,13 +152,7 @@ def test_one_reader_closely(coordinator: Client, rita_reads: Enrolment) -> None:
         },  # as before letters
     )
     page = said(coordinator, f"{WATCH}{rita_reads.public_id}/")
-    for words in (
-        "radiologist in training",
-        "Chest fellowship",
-        "laptop",
-        "1366 × 768",
-        "passed, 1 failed attempt",
-    ):
+    for words in ("radiologist in training", "Chest fellowship", "laptop", "1366 × 768", "passed, 1 failed attempt"):
         assert words in page, words
     assert "another answer is stored already" in page
     assert ">open<" in page

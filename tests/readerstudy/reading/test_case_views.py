@@ -30,13 +30,7 @@ def test_opening_says_how_the_case_stands(page: ReadingPage) -> None:
     answer = page.open(first["id"])
     told = answer.json()
     assert told.pop("state")["cases"][0]["stem"], "a limited case gets its text with its opening"
-    assert told == {
-        "opened": True,
-        "closed": False,
-        "seconds_left": None,
-        "choice": "",
-        "choice_sequence": 0,
-    }
+    assert told == {"opened": True, "closed": False, "seconds_left": None, "choice": "", "choice_sequence": 0}
     assert page.tell(first["id"], page.painted(first, 0)).status_code == 204
     assert page.choose(first["id"], "B").status_code == 204
     again = page.open(first["id"]).json()
@@ -104,10 +98,7 @@ def test_the_way_from_a_best_guess_to_the_next_case(rita: User) -> None:
 
 @pytest.mark.parametrize(
     ("changed", "status", "reason"),
-    [
-        ({"session": "another page 000"}, 409, "not_the_writer"),
-        ({"value": "E"}, 422, "malformed"),
-    ],
+    [({"session": "another page 000"}, 409, "not_the_writer"), ({"value": "E"}, 422, "malformed")],
 )
 def test_what_is_wrong_with_a_guess(rita: User, changed: dict[str, str], status: int, reason: str) -> None:
     enrol(make_study("Second", rules=Rules(cannot_tell=True)), rita)

@@ -76,12 +76,7 @@ def test_what_was_not_seen_is_named(page: ReadingPage) -> None:
 
 @pytest.mark.parametrize(
     "trace",
-    [
-        {"events": "no json"},
-        {"events": "{}"},
-        {"events": '[{"kind": "painted"}]'},
-        {"page": "x", "events": "[]x"},
-    ],
+    [{"events": "no json"}, {"events": "{}"}, {"events": '[{"kind": "painted"}]'}, {"page": "x", "events": "[]x"}],
 )
 def test_a_malformed_clock_costs_the_time_alone(page: ReadingPage, trace: dict[str, str]) -> None:
     case = page.begin()["state"]["cases"][0]

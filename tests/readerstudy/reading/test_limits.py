@@ -85,11 +85,7 @@ STORIES: dict[
     "a round trip of a minute is none": ((told("a", (SHOWN, 1), (SENT, 4)), 3, 0.1, 40), 60, DOUBT),
     "a script that tells too little": ((told("a", (SHOWN, 1), (SENT, 4)), 3, 0.1, 25), 0.1, DOUBT),
     "that tells at the end when it saw the case": ((told("a", (SHOWN, 1), (SENT, 4)), 3, 25, 25), 0.1, DOUBT),
-    "whose heartbeats tell more": (
-        (told("a", (SHOWN, 1), (BEAT, 6), (BEAT, 16), (SENT, 4)), 3, 0.1, 25),
-        0.1,
-        LATE,
-    ),
+    "whose heartbeats tell more": ((told("a", (SHOWN, 1), (BEAT, 6), (BEAT, 16), (SENT, 4)), 3, 0.1, 25), 0.1, LATE),
     "that tells no time": (([], None, 0.1, 25), 0.1, LATE),
     "that tells no time, and of no frame before the answer": (([], None, 25, 25), 0.1, LATE),
     "and of none at all": (([], None, None, 25), 0.1, LATE),

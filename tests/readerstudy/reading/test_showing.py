@@ -29,12 +29,7 @@ def test_the_current_case_first_then_the_armed_ones(desk: Desk) -> None:
     found = state(desk)
     assert [case["id"] for case in found["cases"]] == [place.public_id for place in desk.places[:3]]
     assert (found["n"], found["done"], found["block"], found["writer"], found["last"]) == (4, 0, "main", True, None)
-    assert found["study"] == {
-        "name": "Trial",
-        "slug": "trial",
-        "protocol": "c0ffee" + "0" * 58,
-        "simulated": False,
-    }
+    assert found["study"] == {"name": "Trial", "slug": "trial", "protocol": "c0ffee" + "0" * 58, "simulated": False}
 
 
 def test_a_case_has_nothing_but_its_question(desk: Desk) -> None:

@@ -195,8 +195,7 @@ def test_answers_in_doubt_are_recomputed_as_too_late(tmp_path: Path) -> None:
 
 @pytest.mark.check
 @pytest.mark.parametrize(
-    "settings",
-    [replace(QUICK, failed_in_accuracy="exclude"), replace(QUICK, failed_in_agreement="own_category")],
+    "settings", [replace(QUICK, failed_in_accuracy="exclude"), replace(QUICK, failed_in_agreement="own_category")]
 )
 def test_the_switches_for_failed_extractions(tmp_path: Path, settings: Settings) -> None:
     write(tmp_path / "report", lively(), settings)

@@ -41,10 +41,7 @@ def late_result(*, elsewhere: bool = False, **fields: Any) -> Any:
     """The same study with a third model, made from the key after results were seen; the readers read ``elsewhere``."""
     arrays = make_arrays(READERS, {**MODELS, "Late": "BBBB"}, "BBBB", **{"tasks": TASKS, **fields})
     came = {"imported_at": "2026-11-22T12:00:00+00:00", "named_at": "2026-11-23T12:00:00+00:00"}
-    facts: dict[str, Any] = {
-        READER: {"imported": elsewhere},
-        "Late": {"post_hoc": True, "run": "late-run", **came},
-    }
+    facts: dict[str, Any] = {READER: {"imported": elsewhere}, "Late": {"post_hoc": True, "run": "late-run", **came}}
     raters = [replace(one, facts=facts.get(one.name, facts.get(one.kind, {}))) for one in arrays.raters]
     return computed(replace(arrays, raters=tuple(raters)), QUICK)
 
