@@ -13,6 +13,9 @@ class StudyState(Word):
     ANALYSED = "analysed", _("analysed")
 
 
+OVER = (StudyState.CLOSED, StudyState.ANALYSED)
+
+
 class Block(Word):
     PRACTICE = "practice", _("practice")  # with feedback, never in the results
     MAIN = "main", _("main")

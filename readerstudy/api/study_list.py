@@ -39,7 +39,7 @@ def once_made(view: Resource, make: Callable[[], Made], route: str, args: Callab
 
     def answer() -> MadeAnswer:
         made = make()
-        return MadeAnswer(view.status, view.shown(made), reverse(route, args=args(made)))
+        return MadeAnswer(view.status, view.shown(made), reverse(route, args=args(made)))  # type: ignore[attr-defined]
 
     return view.once(answer)
 

@@ -19,7 +19,7 @@ from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Invitation, Job, QuestionBank, User
 from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import commitment_holds
-from readerstudy.enums import Block, StudyState
+from readerstudy.enums import OVER, Block, StudyState
 from readerstudy.models import ReaderStudy, Response
 from readerstudy.predictions.looks import may_see_results
 from readerstudy.study.overview import unfinished
@@ -53,7 +53,7 @@ def close_study(study: ReaderStudy, *, actor: User | None, at: datetime, confirm
     (``not_complete``, with ``n_open``) when another number is unfinished.
     """
     lock_study(study)
-    if study.state in (StudyState.CLOSED, StudyState.ANALYSED):
+    if study.state in OVER:
         return
     check_transition(study, StudyState.CLOSED)
     n_open = unfinished(study).count()

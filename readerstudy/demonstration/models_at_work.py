@@ -6,7 +6,8 @@ The stand-in is asked by the ordinary acts, on a bank of its own, so that nothin
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -183,13 +184,9 @@ def add_models_at_work(
     begun = at - timedelta(hours=3)
     shown = small_exams(exams, first=FIRST_EXAM, n=min(N_EXAMS, len(exams)))
     own = fill_small_bank(BANK, shown, of=bank, folder=folder, coordinator=coordinator, at=begun, tell=tell)
-    administrator = User.objects.get(email=next(one.email for one in ACCOUNTS if one.role == Role.ADMINISTRATOR))
-    with served_simulation(port_file()):
-        EndpointLease.objects.filter(endpoint=SIMULATED).delete()  # of a build that was broken off
-        for simulated in QuestionBank.objects.filter(simulated=True):
-            permit(simulated, administrator, begun)
-        state_price(administrator, begun)
-        _probe(administrator, begun)
+    with simulated_models(QuestionBank.objects.filter(simulated=True), begun):
+        if newest_probe(SIMULATED, WRITER) is None:
+            probe(endpoint_named(SIMULATED), WRITER, actor=administrator(), at=begun)
         tell(ASKING, 1, 4)
         run_simulated(own, SentImages.ALL, coordinator, begun + timedelta(hours=1))
         run_simulated(own, SentImages.NONE, coordinator, begun + timedelta(hours=1))
@@ -201,8 +198,24 @@ def add_models_at_work(
         tell(ASKING, 4, 4)
 
 
-def permit(bank: QuestionBank, administrator: User, at: datetime) -> None:
-    """Everything that is simulated may be sent, so that runs, generation and checks can be tried at once."""
+def administrator() -> User:
+    return User.objects.get(email=next(one.email for one in ACCOUNTS if one.role == Role.ADMINISTRATOR))
+
+
+@contextmanager
+def simulated_models(banks: Iterable[QuestionBank], at: datetime) -> Iterator[None]:
+    """While they are served, with a price. Everything of these banks, which are simulated, may be sent, so that runs,
+    generation and checks can be tried at once.
+    """
+    with served_simulation(port_file()):
+        EndpointLease.objects.filter(endpoint=SIMULATED).delete()  # of a build that was broken off
+        for bank in banks:
+            _permit(bank, at)
+        _state_price(at)
+        yield
+
+
+def _permit(bank: QuestionBank, at: datetime) -> None:
     if not SendingPermission.objects.filter(bank=bank, endpoint=SIMULATED).exists():
         give_permission(
             bank,
@@ -214,12 +227,12 @@ def permit(bank: QuestionBank, administrator: User, at: datetime) -> None:
             agreement=AGREEMENT,
             accepted_terms="",
             expires_at=at + VALID_FOR,
-            actor=administrator,
+            actor=administrator(),
             at=at,
         )
 
 
-def state_price(administrator: User, at: datetime) -> None:
+def _state_price(at: datetime) -> None:
     if price_on(SIMULATED, WRITER, at.date()) is None:
         set_price(
             SIMULATED,
@@ -229,14 +242,9 @@ def state_price(administrator: User, at: datetime) -> None:
             per_million_cached=Decimal("0.05"),
             per_million_output=Decimal(2),
             valid_from=at.date(),
-            actor=administrator,
+            actor=administrator(),
             at=at,
         )
-
-
-def _probe(administrator: User, at: datetime) -> None:
-    if newest_probe(SIMULATED, WRITER) is None:
-        probe(endpoint_named(SIMULATED), WRITER, actor=administrator, at=at)
 
 
 def run_simulated(bank: QuestionBank, images: SentImages, coordinator: User, at: datetime) -> ModelRun:

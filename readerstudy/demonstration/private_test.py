@@ -14,22 +14,20 @@ from pathlib import Path
 from django.db import transaction
 
 from annotation.call_enums import SentImages
-from annotation.demonstration.registry import ACCOUNTS
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
-from annotation.endpoints.simulated_endpoint import SIMULATED, port_file, served_simulation
 from annotation.enums import Role
-from annotation.models import EndpointLease, QuestionBank, Revision, User
+from annotation.models import QuestionBank, Revision, User
 from annotation.people.roles import add_role
 from readerstudy.analysis.storing import analyse_study, see_analysis
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.demonstration.finished import Predicted, asked_of, frozen_study, main_cases, read_by, simulate
 from readerstudy.demonstration.models_at_work import (
     MODEL,
+    administrator,
     fill_small_bank,
-    permit,
     run_simulated,
+    simulated_models,
     small_exams,
-    state_price,
 )
 from readerstudy.leaderboard.benchmarks import BenchmarkWanted, create_benchmark, current_version, freeze_benchmark
 from readerstudy.leaderboard.edition_scoring import score_edition
@@ -126,14 +124,10 @@ def _member(place: int, at: datetime) -> User:
     email = MEMBER if place == 0 else f"team{place + 1}@demo.example"
     person = User.objects.filter(email=email).first()
     if person is None:
-        administrator = _administrator()
         person = User.objects.create_user(email, None, name=f"Simulated submitter {place + 1}")
-        add_role(person, Role.MODEL_SUBMITTER, None, granted_by=administrator, actor=administrator, at=at)
+        grants = administrator()
+        add_role(person, Role.MODEL_SUBMITTER, None, granted_by=grants, actor=grants, at=at)
     return person
-
-
-def _administrator() -> User:
-    return User.objects.get(email=next(one.email for one in ACCOUNTS if one.role == Role.ADMINISTRATOR))
 
 
 def _sent(team: Team, model: str, coordinator: User, at: datetime) -> Submission:
@@ -170,10 +164,7 @@ def _run_here(team: Team, bank: QuestionBank, coordinator: User, at: datetime) -
     there = team.submissions.first()
     if there is not None:
         return there
-    with served_simulation(port_file()):
-        EndpointLease.objects.filter(endpoint=SIMULATED).delete()  # of a build that was broken off
-        permit(bank, _administrator(), at)
-        state_price(_administrator(), at)
+    with simulated_models([bank], at):
         run = run_simulated(bank, SentImages.ALL, coordinator, at)
         run_simulated(bank, SentImages.NONE, coordinator, at)
     _state(team, MODEL, coordinator, at)

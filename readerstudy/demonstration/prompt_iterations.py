@@ -13,14 +13,13 @@ from django.db.models import QuerySet
 from annotation.call_enums import PromptPurpose
 from annotation.demonstration.registry import ACCOUNTS
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
-from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, port_file, served_simulation
+from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER
 from annotation.enums import Flag, Role, RoundState, RoundSteps, Verdict
 from annotation.generation.generation_plans import GenerationWanted, begin_generation, plan_generation
 from annotation.generation.kernels.answer_forms import QUESTIONS
 from annotation.model_calls.versions import make_version
 from annotation.models import (
     Assignment,
-    EndpointLease,
     GenerationRun,
     PromptVersion,
     QuestionBank,
@@ -39,7 +38,7 @@ from annotation.review.round_design import RoundDesign, store_criteria_form
 from annotation.review.rounds import archive_round, create_round, open_round
 from annotation.review.samples import draw_sample
 from annotation.review.submitting import submit_review
-from readerstudy.demonstration.models_at_work import fill_small_bank, make_all, permit, small_exams, state_price
+from readerstudy.demonstration.models_at_work import fill_small_bank, make_all, simulated_models, small_exams
 
 BANK = "Twelve prompt versions (simulated)"
 PROMPT = "questions in twelve versions (simulated)"
@@ -80,12 +79,8 @@ def add_prompt_iterations(
     begun = at - timedelta(days=len(CHANGES) + 2)
     shown = small_exams(exams, first=FIRST_EXAM, n=min(N_EXAMS, len(exams)))
     own = fill_small_bank(BANK, shown, of=bank, folder=folder, coordinator=coordinator, at=begun, tell=tell)
-    administrator = User.objects.get(email=next(one.email for one in ACCOUNTS if one.role == Role.ADMINISTRATOR))
     reviewers = User.objects.filter(email__in=[one.email for one in ACCOUNTS if one.role == Role.REVIEWER])
-    with served_simulation(port_file()):
-        EndpointLease.objects.filter(endpoint=SIMULATED).delete()  # of a build that was broken off
-        permit(own, administrator, begun)
-        state_price(administrator, begun)
+    with simulated_models([own], begun):
         for number in range(1, len(CHANGES) + 2):
             made = begun + timedelta(days=number)
             version = _version(number, coordinator, made)

@@ -20,12 +20,11 @@ from annotation.models import Assignment, Question, Revision, SeenKey, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.priors import questions_showing
 from annotation.site.slugs import listed
-from readerstudy.enums import Block, StudyState
+from readerstudy.enums import OVER, Block
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
 
 QUESTION = "revision__question"
 SHOWN = (f"{QUESTION}__exam", f"{QUESTION}__exam__prior")
-OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
 def readers_do_not_review(people: Collection[int], questions: Collection[int]) -> Iterator[Conflict]:

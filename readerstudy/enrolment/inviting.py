@@ -16,8 +16,8 @@ from annotation.people.invitation_file import ROLES, Check, CheckedRow, InvitedR
 from annotation.people.invitations import Grant, IssuedInvitation, store_link
 from annotation.people.links import last_day, new_token, open_links, revoke_links, token_sha256
 from annotation.site.permissions import is_administrator, is_coordinator
-from readerstudy.design.conflicts import OVER, may_not_read
-from readerstudy.enums import StudyState
+from readerstudy.design.conflicts import may_not_read
+from readerstudy.enums import OVER, StudyState
 from readerstudy.models import DECLINED, CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation, StudyRole
 from readerstudy.predictions.entries import banks_submitted_for
 from readerstudy.study.permissions import StudyRefused, lock_study

@@ -32,7 +32,7 @@ from annotation.statistics.kernels.estimate import Estimate
 from readerstudy.design.kernels.documents import Rules, read_rules
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.kernels.steps import ReaderFacts
-from readerstudy.enums import Block, SessionEnd, StudyState
+from readerstudy.enums import OVER, Block, SessionEnd
 from readerstudy.models import (
     Enrolment,
     PresentationOrder,
@@ -336,9 +336,6 @@ def _one_line(text: str) -> str:
 
 
 # --- An account is removed from the site: what a study has to do first, what it forgets, ----------
-OVER = (StudyState.CLOSED, StudyState.ANALYSED)
-
-
 def readings_to_end(person: User) -> Iterator[str]:
     """Sentences about the studies in which the person still reads."""
     reading = Enrolment.objects.filter(reader=person, withdrawn_at=None, replaced_at=None, declared_at=None)

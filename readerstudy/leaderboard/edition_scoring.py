@@ -25,7 +25,7 @@ from readerstudy.analysis.kernels.arrays import TASKS, Voided
 from readerstudy.analysis.kernels.result import READER
 from readerstudy.analysis.kernels.scoring import Settings, right_or_wrong
 from readerstudy.design.kernels.documents import canonical, sha256_of
-from readerstudy.enums import Block
+from readerstudy.enums import OVER, Block
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.benchmarks import cells_of, commitment_holds
 from readerstudy.leaderboard.editions import entries_of, locked_edition, note_edition
@@ -43,7 +43,6 @@ from readerstudy.models import (
     StudyCase,
     Submission,
 )
-from readerstudy.predictions.looks import OVER
 from readerstudy.results.comparing_models import keyed_questions
 from readerstudy.results.kernels.bank_comparison import MISSING, BankArrays, Entrant
 from readerstudy.results.variants import options_of

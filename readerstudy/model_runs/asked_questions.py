@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -185,7 +185,11 @@ def readable_calls(run: ModelRun, person: User, outcome: CallOutcome | None = No
 def hidden_from(person: User) -> set[int]:
     """The questions that the person reviews in an open round, and others on their images."""
     rows = withheld_questions(person).values_list("exam", "exam__prior")
-    showing = questions_showing({exam for row in rows for exam in row if exam is not None})
+    return _questions_on(exam for row in rows for exam in row)
+
+
+def _questions_on(exams: Iterable[int | None]) -> set[int]:
+    showing = questions_showing({exam for exam in exams if exam is not None})
     return {question for questions in showing.values() for question in questions}
 
 
@@ -209,9 +213,8 @@ def open_call(run: ModelRun, number: int, *, actor: User, at: datetime) -> Opene
 
 
 def _note_opened(call: ModelCall, *, person: User, subject: ModelRun, at: datetime) -> None:
-    exams = {call.exam_id, call.revision.question.exam_id if call.revision else None} - {None}
-    showing = questions_showing({exam for exam in exams if exam is not None})
-    seen = Question.objects.filter(pk__in={question for questions in showing.values() for question in questions})
+    exams = (call.exam_id, call.revision.question.exam_id if call.revision else None)
+    seen = Question.objects.filter(pk__in=_questions_on(exams))
     note_seen_keys(person, seen, source=KeySource.RAW_ANSWERS, subject=subject.batch, at=at)
 
 

@@ -29,6 +29,7 @@ from annotation.models import ModelCall, Price, PromptVersion, SendingPermission
 from annotation.questionbank.bulk import Row, insert_rows
 from annotation.site.permissions import acts_as, is_coordinator, within_reach
 from annotation.site.sorted_tables import analyze
+from readerstudy.enums import OVER
 from readerstudy.model_runs.asked_questions import (
     AskedQuestion,
     RunningRefused,
@@ -42,7 +43,7 @@ from readerstudy.models import Enrolment, ModelEntry, ModelRun, ReaderStudy, Stu
 from readerstudy.predictions.entries import edit_model, enter_model, find_entry
 from readerstudy.predictions.importing import check_takes_predictions
 from readerstudy.predictions.listing import Target, targets_for
-from readerstudy.predictions.looks import OVER, may_see_results
+from readerstudy.predictions.looks import may_see_results
 from readerstudy.study.permissions import may_coordinate_study
 
 EXAM, PRIOR = "revision__question__exam", "revision__question__exam__prior"

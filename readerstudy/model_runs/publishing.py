@@ -42,13 +42,12 @@ from readerstudy.predictions.entries import is_benchmarked
 from readerstudy.predictions.importing import KEPT_COLUMNS, in_order, kept_row, store_answers
 from readerstudy.predictions.kernels.records import (
     KeptRecords,
-    KnownQuestion,
     PredictionsRefused,
     ReadPredictions,
     Record,
     match,
 )
-from readerstudy.predictions.listing import Target, TargetQuestions, questions_of
+from readerstudy.predictions.listing import Target, TargetQuestions, questions_of, wordings_of
 
 
 class PublishingParams(TypedDict):
@@ -167,11 +166,7 @@ def _attempts(run: ModelRun, repeat: int) -> QuerySet[CallAttempt]:
 def asked_wordings(run: ModelRun) -> TargetQuestions:
     """Those that were asked, in the wording in which they were asked."""
     calls = ModelCall.objects.filter(batch=run.batch_id, rotation=0, repeat=0).order_by("number")
-    columns = ("revision__question_id", "revision_id", "revision__question__number", "revision__options")
-    by_id = {
-        question: KnownQuestion(revision, number, options)
-        for question, revision, number, options in calls.values_list(*columns)
-    }
+    by_id = wordings_of(calls, "revision__")
     return TargetQuestions(by_id, {str(one.revision_id): one for one in by_id.values()})
 
 
@@ -192,8 +187,7 @@ def read_again(run: PredictionRun, *, actor: User | None, at: datetime) -> Predi
     read = ReadPredictions(run.form, records, (), run.n_read)
     source = RunAnswers(run.file_name, run.file_sha256, run.duplicates)
     target = Target(run.bank, run.study)
-    rows = Revision.objects.filter(pk__in=run.predictions.values("revision")).select_related("question")
-    wordings = {one.question_id: KnownQuestion(one.pk, one.question.number, one.options) for one in rows}
+    wordings = wordings_of(Revision.objects.filter(pk__in=run.predictions.values("revision")))
     by_name = {str(one.revision_id): one for one in wordings.values()}
     questions = TargetQuestions({**questions_of(target, set()).by_id, **wordings}, by_name)
     found = store_answers(run.entry, target, source, read, questions, read_from=run, actor=actor, at=at)

@@ -22,10 +22,10 @@ from annotation.questionbank.filters import BankFilter, BankSearch, Choices, Row
 from annotation.questionbank.listing import MOST_LISTED
 from annotation.review.commenting import coordinators
 from annotation.review.onlookers import questions_hidden_from
-from readerstudy.enums import Block, EntryState
+from readerstudy.enums import OVER, Block, EntryState
 from readerstudy.models import Enrolment, FailureCount, FailureCounts, Prediction, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.entries import benchmarked_banks
-from readerstudy.predictions.looks import OVER, with_seen_results
+from readerstudy.predictions.looks import with_seen_results
 
 MOST = 8  # models that can be asked for by number
 RULE = "failures-1"

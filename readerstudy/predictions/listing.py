@@ -56,7 +56,10 @@ class TargetQuestions(Struct, frozen=True):
 
 def questions_of(target: Target, names: Set[str]) -> TargetQuestions:
     """The questions in the wording of the study, or in the current one of the bank."""
-    by_id = _of_study(target.study) if target.study else _of_bank(target.bank)
+    if target.study:
+        by_id = wordings_of(StudyCase.objects.filter(study=target.study, block=Block.MAIN).order_by(), "revision__")
+    else:
+        by_id = wordings_of(Revision.objects.in_bank(target.bank).current().order_by())
     known: dict[str, int] = {}
     if target.study is None and 2 * len(names) > len(by_id):  # one walk over all keys is less than so many look-ups
         keys = keys_of_questions(target.bank.pk, by_id.keys())
@@ -66,21 +69,10 @@ def questions_of(target: Target, names: Set[str]) -> TargetQuestions:
     return TargetQuestions(by_id, {name: by_id[pk] for name, pk in known.items()})
 
 
-def _of_bank(bank: QuestionBank) -> dict[int, KnownQuestion]:
-    rows = Revision.objects.in_bank(bank).current().order_by()
-    return {
-        question: KnownQuestion(revision, number, options)
-        for question, revision, number, options in rows.values_list("question_id", "pk", "question__number", "options")
-    }
-
-
-def _of_study(study: ReaderStudy) -> dict[int, KnownQuestion]:
-    rows = StudyCase.objects.filter(study=study, block=Block.MAIN).order_by()
-    columns = ("revision__question_id", "revision_id", "revision__question__number", "revision__options")
-    return {
-        question: KnownQuestion(revision, number, options)
-        for question, revision, number, options in rows.values_list(*columns)
-    }
+def wordings_of(rows: QuerySet[Any], to_wording: str = "") -> dict[int, KnownQuestion]:
+    """By question; ``to_wording``: how rows other than wordings lead to theirs, such as ``revision__``."""
+    columns = (f"{to_wording}{name}" for name in ("question_id", "pk", "question__number", "options"))
+    return {question: KnownQuestion(*rest) for question, *rest in rows.values_list(*columns)}
 
 
 # --- what a person meets --------------------------------------------------------------------------

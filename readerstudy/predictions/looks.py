@@ -23,7 +23,7 @@ from annotation.review.history import Event
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from readerstudy.design.kernels.documents import read_rules
-from readerstudy.enums import Aid, Block, EntryState, ResponseState, StudyState
+from readerstudy.enums import OVER, Aid, Block, EntryState, ResponseState, StudyState
 from readerstudy.models import Enrolment, ModelRun, Prediction, ReaderStudy, Response, StudyCase
 from readerstudy.predictions.entries import benchmarked_banks, is_benchmarked
 from readerstudy.predictions.runs import mark_planned
@@ -34,7 +34,6 @@ from readerstudy.study.permissions import StudyRefused, lock_study
 SHORTEST_REASON = 20  # characters
 GLASS_BROKEN = "study.glass_broken"
 UNBLINDED = "study.unblinded"
-OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
 def unblind(study: ReaderStudy, *, actor: User | None, at: datetime, because: str) -> None:

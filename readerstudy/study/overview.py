@@ -29,7 +29,7 @@ from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection, 
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, within_reach
 from annotation.site.sorted_tables import MOST_COUNTED
 from annotation.site.zones import time_text
-from readerstudy.enums import Block, StudyState
+from readerstudy.enums import OVER, Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading, ShownImage, StudyCase
 from readerstudy.study.permissions import may_coordinate_study
 
@@ -217,7 +217,7 @@ def next_of_study(line: StudyLine) -> NextStep | None:
         if not has_texts(study):
             return step(_("Rules"), _("Readers need a consent text, instructions and a contact."), "study-rules")
         return step(_("Check and freeze"), _("Walk through as a reader, then freeze the design."), "study-freeze")
-    if study.state in (StudyState.CLOSED, StudyState.ANALYSED) or line.is_read_elsewhere:
+    if study.state in OVER or line.is_read_elsewhere:
         if study.unblinded_at is not None or not line.n_done:
             return None
         sentence = _("No results have been viewed yet: %(done)d of %(total)d answers are in.")

@@ -26,7 +26,7 @@ from annotation.site.permissions import (
     site_roles,
     within_reach,
 )
-from readerstudy.enums import StudyState
+from readerstudy.enums import OVER, StudyState
 from readerstudy.models import Enrolment, ModelEntry, ReaderStudy, StudyRole
 from readerstudy.study.kernels.states import may_become
 
@@ -75,7 +75,7 @@ def may_change_model(person: Person, entry: ModelEntry) -> bool:
 def reads_under_way(person: User) -> bool:
     """Whether the person reads in a study that is not over: they see nothing of what others do."""
     rows = Enrolment.objects.filter(reader=person, withdrawn_at__isnull=True, replaced_at__isnull=True)
-    return rows.exclude(study__state__in=(StudyState.CLOSED, StudyState.ANALYSED)).exists()
+    return rows.exclude(study__state__in=OVER).exists()
 
 
 def events_of_own_studies(person: User) -> Q:

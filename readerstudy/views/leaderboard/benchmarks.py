@@ -146,7 +146,8 @@ def leaderboard_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return redirect("leaderboard", slug)
     team = Team.objects.filter(benchmark=benchmark, members__user=request.user).first()
     form = TeamForm(request.POST or None)
-    if team is None and stored(form, lambda: ask_for_team(benchmark, **form.cleaned_data, **by(request))):
+    made = None if team else stored(form, lambda: ask_for_team(benchmark, **form.cleaned_data, **by(request)))
+    if made:
         messages.success(request, _("A coordinator will decide about the team. Its state is on this page."))
         return redirect("leaderboard-team", slug)
     context = {
