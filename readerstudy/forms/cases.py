@@ -18,7 +18,7 @@ from readerstudy.design.kernels.documents import read_rules, sha256_of
 from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota, read_request
 from readerstudy.design.questions import Name, listed_names
 from readerstudy.enums import Block
-from readerstudy.forms.drafts import DraftForm
+from readerstudy.forms.drafts import DraftForm, text_field
 from readerstudy.models import ReaderStudy
 
 DRAW, LIST = "draw", "list"
@@ -73,29 +73,23 @@ class CasesForm(DraftForm):
     n_shared = _whole(
         _("Cases in every set"), 0, MOST_CASES, _("The overlap; the other cases are dealt out evenly."), initial=0
     )
-    numbers = forms.CharField(
-        label=_("Questions"),
-        required=False,
-        max_length=1_000_000,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_(
+    numbers = text_field(
+        _("Questions"),
+        _(
             "Own ids as in the imported file, question numbers, or ranges such as 12-40, with commas, blanks or lines "
             "between them. What is an own id is taken as one: write #12 for the number 12."
         ),
+        most=1_000_000,
+        rows=4,
     )
-    practice_numbers = forms.CharField(
-        label=_("Questions of the practice block"),
-        required=False,
-        max_length=100_000,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("Empty: no practice block."),
+    practice_numbers = text_field(
+        _("Questions of the practice block"), _("Empty: no practice block."), most=100_000, rows=4
     )
-    accepted_because = forms.CharField(
-        label=_("Reason to take questions that no review has accepted"),
-        required=False,
-        max_length=1000,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("Empty: only accepted questions. The protocol lists each such question with this reason."),
+    accepted_because = text_field(
+        _("Reason to take questions that no review has accepted"),
+        _("Empty: only accepted questions. The protocol lists each such question with this reason."),
+        most=1000,
+        rows=2,
     )
     seen = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 

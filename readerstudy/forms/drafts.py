@@ -37,6 +37,14 @@ def words(kind: type[Word]) -> Callable[[], list[tuple[str, str]]]:
     return lambda: [(one.value, gettext(one.label)) for one in kind]
 
 
+def text_field(
+    label: Any, sentence: Any = "", *, most: int = 300, rows: int = 0, required: bool = False
+) -> forms.CharField:
+    """One line, or ``rows``; ``most``: characters."""
+    widget = forms.Textarea(attrs={"rows": rows}) if rows else forms.TextInput()
+    return forms.CharField(label=label, required=required, max_length=most, widget=widget, help_text=sentence)
+
+
 class DraftForm(PlainForm):
     """A step of the design. It knows what its page showed, so that nobody overwrites what they never saw."""
 

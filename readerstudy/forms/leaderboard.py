@@ -13,6 +13,7 @@ from annotation.forms import PlainForm
 from annotation.forms.account import EmailField
 from annotation.models import QuestionBank
 from readerstudy.enums import SubmissionWay
+from readerstudy.forms.drafts import text_field
 from readerstudy.leaderboard.access import MOST_REASON
 from readerstudy.leaderboard.benchmarks import MOST_ABOUT, MOST_CONTACT, MOST_NAME, BenchmarkWanted
 from readerstudy.leaderboard.kernels.release_rule import MOST_EDITIONS
@@ -37,18 +38,18 @@ class BenchmarkForm(PlainForm):
     contact = forms.CharField(
         label=_("Contact"), max_length=MOST_CONTACT, help_text=_("To whom teams write; on the public page.")
     )
-    about = forms.CharField(
-        label=_("What it measures"),
-        max_length=MOST_ABOUT,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("For its public page: whose images, which questions, what a high score says and what not."),
+    about = text_field(
+        _("What it measures"),
+        _("For its public page: whose images, which questions, what a high score says and what not."),
+        most=MOST_ABOUT,
+        rows=4,
     )
-    editions = forms.CharField(
-        label=_("Dates of the editions"),
-        max_length=12 * MOST_EDITIONS,
-        widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("One per line, such as 2027-03-01. All that teams have named by then is scored at once."),
+    editions = text_field(
+        _("Dates of the editions"),
+        _("One per line, such as 2027-03-01. All that teams have named by then is scored at once."),
+        most=12 * MOST_EDITIONS,
+        rows=4,
+        required=True,
     )
 
     @classmethod
@@ -74,13 +75,10 @@ class BenchmarkForm(PlainForm):
 class TwinsForm(PlainForm):
     """What is decided about near-duplicates."""
 
-    numbers = forms.CharField(
-        label=_("Questions"),
-        max_length=2_000,
-        required=False,
-        help_text=_("Their numbers, such as 12, 40. Empty: all that nothing is decided about."),
+    numbers = text_field(
+        _("Questions"), _("Their numbers, such as 12, 40. Empty: all that nothing is decided about."), most=2_000
     )
-    reason = forms.CharField(label=_("Why they stay"), max_length=MOST_REASON, required=False)
+    reason = text_field(_("Why they stay"), most=MOST_REASON)
     leave_out = forms.BooleanField(label=_("Leave them out instead"), required=False)
 
     def clean_numbers(self) -> tuple[int, ...]:
@@ -174,12 +172,5 @@ class VersionForm(PlainForm):
 
 
 class NoteForm(PlainForm):
-    text = forms.CharField(
-        label=_("Note"), max_length=MOST_REASON, widget=forms.Textarea(attrs={"rows": 3}), help_text=_("Plain text.")
-    )
-    entry = forms.CharField(
-        label=_("About the entry"),
-        max_length=40,
-        required=False,
-        help_text=_("The id of the entry; empty: about the whole board."),
-    )
+    text = text_field(_("Note"), _("Plain text."), most=MOST_REASON, rows=3, required=True)
+    entry = text_field(_("About the entry"), _("The id of the entry; empty: about the whole board."), most=40)

@@ -20,7 +20,7 @@ from annotation.model_calls.versions import prompts_for
 from annotation.models import PromptVersion, QuestionBank, User
 from annotation.templatetags.pages import file_size
 from readerstudy.enums import FILE_FORMS, PredictionForm
-from readerstudy.forms.drafts import SentFile
+from readerstudy.forms.drafts import SentFile, text_field
 from readerstudy.model_runs.planning import LONGEST_NAME, LONGEST_VERSION, MOST_REPEATS, RunWanted, model_at
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
@@ -32,31 +32,32 @@ from readerstudy.predictions.listing import Target
 MOST_FILES = 30  # at once
 
 
-class ModelForm(PlainForm):
+class NamesModel(PlainForm):
+    def clean_name(self) -> str:
+        return visible_name(self.cleaned_data["name"])
+
+    def clean_version(self) -> str:
+        return visible_name(self.cleaned_data["version"])
+
+
+class ModelForm(NamesModel):
     """One version of one model."""
 
     name = forms.CharField(label=_("Name"), max_length=200, help_text=_("As figures and tables call it."))
-    version = forms.CharField(
-        label=_("Version"), max_length=100, required=False, help_text=_("Checkpoint, size or date of the service.")
-    )
+    version = text_field(_("Version"), _("Checkpoint, size or date of the service."), most=100)
     dated_on = forms.DateField(
         label=_("Date of the version"),
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
-    prompt = forms.CharField(
-        label=_("Prompt"),
-        max_length=50_000,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 6}),
-        help_text=_("Word by word, with placeholders where question and options go."),
+    prompt = text_field(
+        _("Prompt"), _("Word by word, with placeholders where question and options go."), most=50_000, rows=6
     )
-    decoding = forms.CharField(
-        label=_("Decoding settings"),
-        max_length=10_000,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("Temperature, sampling, most tokens, seed, images and their size."),
+    decoding = text_field(
+        _("Decoding settings"),
+        _("Temperature, sampling, most tokens, seed, images and their size."),
+        most=10_000,
+        rows=3,
     )
     link = forms.URLField(
         label=_("Link"),
@@ -69,12 +70,6 @@ class ModelForm(PlainForm):
     @classmethod
     def of(cls, entry: ModelEntry) -> ModelForm:
         return cls(initial={name: getattr(entry, name) for name in FIELDS})
-
-    def clean_name(self) -> str:
-        return visible_name(self.cleaned_data["name"])
-
-    def clean_version(self) -> str:
-        return visible_name(self.cleaned_data["version"])
 
     def clean_link(self) -> str:
         link: str = self.cleaned_data["link"]
@@ -218,7 +213,7 @@ class PromptField(OnePrompt):
         return gettext("%(prompt)s (images: %(images)s)") % {"prompt": obj, "images": obj.get_images_display()}
 
 
-class ModelRunForm(AskingForm):
+class ModelRunForm(NamesModel, AskingForm):
     """A run that is planned; nothing is sent by it."""
 
     model = None  # type: ignore[assignment]  # its name at the endpoint; figures know it by another
@@ -226,13 +221,10 @@ class ModelRunForm(AskingForm):
     name = forms.CharField(
         label=_("Name in figures"), max_length=LONGEST_NAME, help_text=_("A model that is not listed is entered.")
     )
-    version = forms.CharField(
-        label=_("Version"),
-        max_length=LONGEST_VERSION,
-        required=False,
-        help_text=_(
-            "Empty: of a new model, what the endpoint calls it. Another prompt or other images: another version."
-        ),
+    version = text_field(
+        _("Version"),
+        _("Empty: of a new model, what the endpoint calls it. Another prompt or other images: another version."),
+        most=LONGEST_VERSION,
     )
     target = forms.ChoiceField(label=_("Questions of"))
     prompt = PromptField(label=_("Prompt"), queryset=prompts_for(PromptPurpose.ANSWER), empty_label=None)
@@ -287,12 +279,6 @@ class ModelRunForm(AskingForm):
     def shows_groups(self) -> bool:
         """Whether something is wrong with one of those settings."""
         return bool(set(self.errors) - {*NEEDED, NON_FIELD_ERRORS})
-
-    def clean_name(self) -> str:
-        return visible_name(self.cleaned_data["name"])
-
-    def clean_version(self) -> str:
-        return visible_name(self.cleaned_data["version"])
 
     def wanted(self) -> RunWanted:
         """Of a good form. Raises Refused where nobody says what the endpoint calls the model."""

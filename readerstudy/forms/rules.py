@@ -42,7 +42,7 @@ from readerstudy.design.kernels.documents import (
     Rules,
     read_rules,
 )
-from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in, words
+from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in, text_field, words
 from readerstudy.models import ReaderStudy
 from readerstudy.study.overview import study_deadline_text
 
@@ -68,12 +68,7 @@ def _choice(part: str) -> forms.ChoiceField:
 
 def _own_words(part: str) -> forms.CharField:
     label = format_lazy(_("{part}, in own words"), part=_(PARTS[part]))
-    return _text(label, _("Only with “other”: the program keeps these words and cannot act on them."))
-
-
-def _text(label: Any, sentence: Any, *, most: int = 300, rows: int = 0, required: bool = False) -> forms.CharField:
-    widget = forms.Textarea(attrs={"rows": rows}) if rows else forms.TextInput()
-    return forms.CharField(label=label, required=required, max_length=most, widget=widget, help_text=sentence)
+    return text_field(label, _("Only with “other”: the program keeps these words and cannot act on them."))
 
 
 def _chosen(plan: AnalysisPlan) -> dict[str, str]:
@@ -145,7 +140,7 @@ class RulesForm(DraftForm):
     show_cases = _switch(
         _("Show readers each case with its key"), _("Beside their own results: what they answered, and the key.")
     )
-    questionnaire = _text(
+    questionnaire = text_field(
         _("Questions after the last case"),
         _("One a line, at most 20; the line NASA-TLX asks its six scales from 0 to 100. None must be answered."),
         most=6000,
@@ -175,19 +170,19 @@ class RulesForm(DraftForm):
             "they agree. Exports, the analysis JSON, the report and shared links keep pseudonyms."
         ),
     )
-    consent = _text(
+    consent = text_field(
         _("Consent"),
         _("What a reader agrees to before anything else; they keep a copy. Say what becomes of their answers."),
         most=MOST_WORDS,
         rows=8,
     )
-    instructions = _text(
+    instructions = text_field(
         _("Instructions"),
         _("What a reader reads before the first case. Name no finding and no rate."),
         most=5000,
         rows=6,
     )
-    contact = _text(_("Contact"), _("A person whom readers can ask: name, and mail or telephone."), most=200)
+    contact = text_field(_("Contact"), _("A person whom readers can ask: name, and mail or telephone."), most=200)
     deadline = PlainTimeField(
         label=_("Deadline"),
         required=False,
@@ -204,11 +199,11 @@ class RulesForm(DraftForm):
         help_text=_("For non-inferiority, as a share: 0.05 is five percentage points. Empty: a test of difference."),
         widget=forms.NumberInput(attrs={"step": "0.01"}),
     )
-    margin_reason = _text(
+    margin_reason = text_field(
         _("Reason for the margin"),
         _("With a margin: one line on why a difference of this size does not matter in practice."),
     )
-    pairs = _text(
+    pairs = text_field(
         _("Planned pairs"),
         _(
             "One pair on a line, such as “Model A | each reader” or “each model | R1”: names of models, with the "
@@ -218,7 +213,7 @@ class RulesForm(DraftForm):
         most=MOST_PAIRS * 2 * (LONGEST_NAME + 3),
         rows=3,
     )
-    runs = _text(
+    runs = text_field(
         _("Runs that represent models"),
         _(
             "One model on a line, such as “Model A | mean of all runs” or “Model B | run 2”. With the mean, right or "
@@ -230,7 +225,7 @@ class RulesForm(DraftForm):
     )
     late_answers, late_answers_words = _choice("late_answers"), _own_words("late_answers")
     voids, voids_words = _choice("voids"), _own_words("voids")
-    notes = _text(_("Notes"), _("Additional prespecified details."), most=5000, rows=3)
+    notes = text_field(_("Notes"), _("Additional prespecified details."), most=5000, rows=3)
 
     parts = (
         (_("Answers"), ("time_limit_s", "shuffle_options", "cannot_tell", "confidence", "slips", "quiet_ms")),

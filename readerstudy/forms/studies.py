@@ -20,7 +20,7 @@ from readerstudy.analysis.kernels.labels import WORDS as SETTING_WORDS
 from readerstudy.design.creating import next_free_name
 from readerstudy.design.kernels.documents import TASK_LOAD
 from readerstudy.enrolment.kernels.steps import MOST_FILMS, MOST_YEARS, Exposure, ReaderFacts, Training
-from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, moment_in, words
+from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, moment_in, text_field, words
 from readerstudy.models import CaseSet, ReaderStudy
 from readerstudy.predictions.looks import SHORTEST_REASON
 from readerstudy.results.looking import DAYS
@@ -51,12 +51,7 @@ class CopyForm(DraftForm):
 
 class ShareForm(PlainForm):
     days = forms.TypedChoiceField(label=_("Works for"), choices=[(n, WORDS[n]) for n in DAYS], coerce=int, initial=7)
-    note = forms.CharField(
-        label=_("For whom"),
-        max_length=200,
-        required=False,
-        help_text=_("Only coordinators see this. It may stay empty."),
-    )
+    note = text_field(_("For whom"), _("Only coordinators see this. It may stay empty."), most=200)
 
 
 TLX = (  # Hart and Staveland 1988: each from 0 to 100, without weights
@@ -72,9 +67,7 @@ TLX = (  # Hart and Staveland 1988: each from 0 to 100, without weights
 class ClosingForm(PlainForm):
     """What a reader may say after the last case: the questionnaire of the study, and remarks."""
 
-    remarks = forms.CharField(
-        label=_("Remarks on the study"), max_length=5000, required=False, widget=forms.Textarea(attrs={"rows": 3})
-    )
+    remarks = text_field(_("Remarks on the study"), most=5000, rows=3)
 
     def __init__(self, questionnaire: Iterable[str], *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -294,9 +287,7 @@ class FactsForm(PlainForm):
         choices=words(Exposure),
         widget=forms.RadioSelect,
     )
-    exposure_text = forms.CharField(
-        label=_("If you have: where, and how many?"), max_length=500, required=False, widget=forms.Textarea({"rows": 2})
-    )
+    exposure_text = text_field(_("If you have: where, and how many?"), most=500, rows=2)
 
     def facts(self) -> ReaderFacts:
         """The answers, after is_valid()."""
