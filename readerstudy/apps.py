@@ -101,7 +101,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.demonstration.private_test import add_leaderboard
         from readerstudy.demonstration.prompt_iterations import add_prompt_iterations
         from readerstudy.exports import report_job
-        from readerstudy.leaderboard import benchmarks, editions, inputs, submissions
+        from readerstudy.leaderboard import benchmarks, editions, submissions, versions
         from readerstudy.model_runs import publishing
         from readerstudy.predictions import uploads
         from readerstudy.results import comparison_job
@@ -118,7 +118,7 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(comparison_job.VARIANTS, run_variant_tables),
                 JobHandler(report_job.KIND, report_job.run_report),
                 JobHandler(publishing.KIND, publishing.run_publishing),
-                JobHandler(benchmarks.PACK, inputs.pack_inputs),
+                JobHandler(benchmarks.PACK, versions.pack_inputs),
                 JobHandler(submissions.CHECK, submissions.check_submission),
                 JobHandler(editions.SCORE, editions.run_scoring),
                 JobHandler(editions.PUBLISH, editions.run_publishing),

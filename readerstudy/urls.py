@@ -18,7 +18,7 @@ from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHIN
 from readerstudy.views import conducting, links, monitoring, reading, runs, studies
 from readerstudy.views.design import drafts, freezing
 from readerstudy.views.enrolment import inviting, steps
-from readerstudy.views.leaderboard import benchmarks, submissions
+from readerstudy.views.leaderboard import benchmarks
 from readerstudy.views.predictions import models, uploads
 from readerstudy.views.results import overview, pairs
 
@@ -125,17 +125,17 @@ urlpatterns: list[URLPattern] = [
     path("models/runs/<str:public_id>/", uploads.prediction_run, name="prediction-run"),
     *page_paths("models/runs/<str:public_id>/", RUN_ACTS),
     # what teams send to leaderboards
-    path("leaderboards/<slug:slug>/submissions/", submissions.leaderboard_submissions, name="leaderboard-submissions"),
-    path(BOARD_SUBMISSION, submissions.leaderboard_submission, name="leaderboard-submission"),
-    path(f"{BOARD_SUBMISSION}report.json", submissions.leaderboard_report, name="leaderboard-report"),
+    path("leaderboards/<slug:slug>/submissions/", benchmarks.leaderboard_submissions, name="leaderboard-submissions"),
+    path(BOARD_SUBMISSION, benchmarks.leaderboard_submission, name="leaderboard-submission"),
+    path(f"{BOARD_SUBMISSION}report.json", benchmarks.leaderboard_report, name="leaderboard-report"),
     *page_paths(BOARD_SUBMISSION, BOARD_SUBMISSION_ACTS),
     path(
         "leaderboards/<slug:slug>/statements/new/",
-        submissions.leaderboard_statement_new,
+        benchmarks.leaderboard_statement_new,
         name="leaderboard-statement-new",
     ),
-    path(STATEMENT, submissions.leaderboard_statement, name="leaderboard-statement"),
-    path(f"{STATEMENT}card.md", submissions.leaderboard_card, name="leaderboard-card"),
+    path(STATEMENT, benchmarks.leaderboard_statement, name="leaderboard-statement"),
+    path(f"{STATEMENT}card.md", benchmarks.leaderboard_card, name="leaderboard-card"),
     *page_paths(STATEMENT, STATEMENT_ACTS),
     # models that the site runs itself
     path("models/at-work/", runs.model_runs, name="model-runs"),

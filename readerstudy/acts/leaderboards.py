@@ -28,7 +28,6 @@ from readerstudy.leaderboard.access import (
     teams_known_to,
 )
 from readerstudy.leaderboard.benchmarks import check_nothing_blocks, close_benchmark, freeze_benchmark
-from readerstudy.leaderboard.inputs import ask_to_pack
 from readerstudy.leaderboard.public_twins import decide, pool_of
 from readerstudy.leaderboard.running import hand_in
 from readerstudy.leaderboard.submissions import name_for_edition, submissions_known_to, withdraw_submission
@@ -41,7 +40,7 @@ from readerstudy.leaderboard.teams import (
     remove_member,
     statements_known_to,
 )
-from readerstudy.leaderboard.versions import add_note, make_new_version
+from readerstudy.leaderboard.versions import add_note, ask_to_pack, make_new_version
 from readerstudy.models import Benchmark, Edition, Statement, Submission, Team
 
 

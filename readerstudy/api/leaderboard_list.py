@@ -37,10 +37,10 @@ from readerstudy.leaderboard.benchmarks import (
     planned_cells,
     problems_of,
 )
-from readerstudy.leaderboard.inputs import packed_inputs
 from readerstudy.leaderboard.kernels.statement import ASKED
 from readerstudy.leaderboard.submissions import receive_submission, submissions_known_to
 from readerstudy.leaderboard.teams import add_statement, statements_known_to
+from readerstudy.leaderboard.versions import packed_inputs
 from readerstudy.models import Benchmark, Edition, EditionResult, Statement, Submission, Team
 from readerstudy.views.leaderboard.benchmarks import inputs_response
 

@@ -11,7 +11,7 @@ from annotation.statistics.kernels.catalogue import meanings
 from annotation.statistics.kernels.estimate import Value
 from annotation.tables.kernels.table import ESTIMATE, REAL, TEXT, WHOLE, YES_NO, Column, Table, TableCell, counted
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, TimeResult, Times, plain, values_of
-from readerstudy.results.kernels.paper_tables import domain_rows, mean_row
+from readerstudy.results.kernels.comparison_tables import domain_rows, mean_row
 from readerstudy.results.kernels.stored import asks_guesses, breakdown, calibrations, kinds_of, order_of, raters_of
 
 RATER = Column("rater", TEXT, "Pseudonym of the reader, or name of the model.")

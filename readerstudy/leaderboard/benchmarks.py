@@ -56,7 +56,7 @@ class PackingParams(TypedDict):
     version: int
 
 
-PACK: JobKind[PackingParams] = JobKind("pack_benchmark", JobQueue.IMAGES)  # its handler: inputs.py
+PACK: JobKind[PackingParams] = JobKind("pack_benchmark", JobQueue.IMAGES)  # its handler: versions.py
 
 
 class BenchmarkWanted(Struct, frozen=True):

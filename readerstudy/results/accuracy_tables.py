@@ -15,8 +15,8 @@ from annotation.tables.kernels.table import TEXT, WHOLE, Column, Counted, Name, 
 from readerstudy.analysis.kernels.panel_result import RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, StoredAnalysis, Times, plain, value_named
 from readerstudy.results.kernels.agreement_tables import reader_agreement
+from readerstudy.results.kernels.comparison_tables import best_model, domain_rows, mean_row
 from readerstudy.results.kernels.inferences import means_of_runs
-from readerstudy.results.kernels.paper_tables import best_model, domain_rows, mean_row
 from readerstudy.results.kernels.stored import (
     FEWEST_FOR_KAPPA,
     BreakdownTable,

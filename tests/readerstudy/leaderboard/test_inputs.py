@@ -21,7 +21,7 @@ from annotation.views.site.downloads import resumable_response
 from readerstudy.enums import BenchmarkState
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.benchmarks import PACK, current_version, make_version
-from readerstudy.leaderboard.inputs import ask_to_pack, pack_inputs, packed_inputs, take_inputs, write_inputs
+from readerstudy.leaderboard.versions import ask_to_pack, pack_inputs, packed_inputs, take_inputs, write_inputs
 from readerstudy.models import Benchmark
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.leaderboard.made import NOW, make_benchmark

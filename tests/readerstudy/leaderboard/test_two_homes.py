@@ -14,9 +14,9 @@ from annotation.jobs import queueing
 from annotation.models import Job, User
 from annotation.site import home_files
 from readerstudy.leaderboard.editions import bring_boards, folder_here, sweep_boards
-from readerstudy.leaderboard.inputs import ask_to_pack, packed_inputs, take_inputs
 from readerstudy.leaderboard.public_board import publish_here
 from readerstudy.leaderboard.submissions import FILES, receive_submission
+from readerstudy.leaderboard.versions import ask_to_pack, packed_inputs, take_inputs
 from readerstudy.models import Benchmark, BoardNote, Submission, Team
 from rexvqa_site import boards
 from tests.jobs import work

@@ -27,7 +27,6 @@ from readerstudy.leaderboard import benchmarks, public_board, submissions
 from readerstudy.leaderboard.kernels import board as board_kernel
 from readerstudy.models import Submission
 from readerstudy.views.leaderboard import benchmarks as team_pages
-from readerstudy.views.leaderboard import submissions as submission_pages
 from tests.annotation.api.asking import program_of
 from tests.conftest import make_person
 from tests.readerstudy.blinding.recording import fixed
@@ -200,7 +199,7 @@ LEAKS: dict[str, Callable[[Patch], None]] = {
     "a cell too small, too early": (lambda p: p.setattr(board_kernel, "_is_told", lambda cell, edition: cell.n < N)),
     "an order of rows": lambda p: after(p, public_board.PublicBoard, "_ordered", by_score),
     "an ETag": lambda p: after(p, team_pages, "render", with_etag),
-    "a length": lambda p: after(p, submission_pages, "render", longer),
+    "a length": lambda p: after(p, team_pages, "render", longer),
 }
 
 

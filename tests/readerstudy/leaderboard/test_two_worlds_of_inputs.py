@@ -14,9 +14,9 @@ from django.db.models.functions import Concat
 
 from annotation.enums import Difficulty, Task
 from annotation.models import AnswerKey, Exam, QuestionBank, Report, Revision
-from readerstudy.leaderboard import benchmarks, inputs
+from readerstudy.leaderboard import benchmarks, versions
 from readerstudy.leaderboard.benchmarks import AskedWording, current_version, freeze_benchmark, sealed_of
-from readerstudy.leaderboard.inputs import write_inputs
+from readerstudy.leaderboard.versions import write_inputs
 from readerstudy.models import Benchmark, BenchmarkVersion
 from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.leaderboard.made import NOW, make_draft
@@ -109,6 +109,6 @@ LEAKS = {"_shown": _with_task, "_questions": _with_category_in_order, "_names_of
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_a_planted_leak_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, name, LEAKS[name](getattr(inputs, name)))
+    monkeypatch.setattr(versions, name, LEAKS[name](getattr(versions, name)))
     one, other = both_worlds(monkeypatch)
     assert one != other

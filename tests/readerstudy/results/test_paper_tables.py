@@ -13,7 +13,7 @@ from annotation.statistics.kernels.intervals import share
 from annotation.tables.kernels.printing import printed
 from readerstudy.exports.sheets import accuracy_sheets
 from readerstudy.results.accuracy_tables import accuracy_table, breakdown_tables
-from readerstudy.results.kernels.paper_tables import DOMAINS, best_model, domain_rows, mean_row
+from readerstudy.results.kernels.comparison_tables import DOMAINS, best_model, domain_rows, mean_row
 from readerstudy.results.kernels.stored import BreakdownTable, breakdown, order_of
 from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.results.made import QUICK
