@@ -40,6 +40,13 @@ CASE = (
     Column("case", WHOLE, "Number of the question in its bank."),
     Column("case_id", TEXT, "Random id of the case in this study."),
 )
+OF_QUESTION = (
+    Column("exam", TEXT, "Keyed pseudonym of the exam; questions with the same value share their images."),
+    Column("patient", TEXT, "Keyed pseudonym of the patient; empty: not known."),
+    Column("task", TEXT, "Task of the question.", words(Task)),
+    Column("category", TEXT, "Category of the question as imported."),
+)
+DIFFICULTY = Column("difficulty", TEXT, "Difficulty stated by the bank.", words(Difficulty))
 OPTIONS_ORDER = Column(
     "options_order", TEXT, "Canonical options in the order in which this reader saw them; empty: not known.", "ABCD"
 )
@@ -80,13 +87,10 @@ _WHERE = (
 )
 _CASE = (
     Column("revision", WHOLE, "Which wording of the question was read; 1 is the first that was imported."),
-    Column("exam", TEXT, "Keyed pseudonym of the exam; questions with the same value share their images."),
-    Column("patient", TEXT, "Keyed pseudonym of the patient; empty: not known."),
-    Column("task", TEXT, "Task of the question.", words(Task)),
-    Column("category", TEXT, "Category of the question as imported."),
+    *OF_QUESTION,
     Column("subcategory", TEXT, "Subcategory of the question as imported."),
     Column("question_class", TEXT, "Class of the question as imported."),
-    Column("difficulty", TEXT, "Difficulty stated by the bank.", words(Difficulty)),
+    DIFFICULTY,
     Column(
         "voided",
         TEXT,

@@ -183,12 +183,12 @@ VOIDING_COLUMNS: tuple[Column, ...] = (
 
 def order_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
     """Rows by arm, set, order and place; one statement, so one moment."""
-    fixed = study_cells(study)
+    of_study = (study.slug, study.protocol_sha256)
     rows = PresentedCase.objects.filter(order__study=study).order_by(
         "order__arm__number", "order__case_set__number", "order__number", "-block", "position"
     )
     for arm, case_set, number, rule, reader, *rest in rows.values_list(*_ORDER_VALUES).iterator(chunk_size=2000):
-        yield [fixed["study"], fixed["protocol_sha256"], arm, case_set, number, rule, reader or "", *rest]
+        yield [*of_study, arm, case_set, number, rule, reader or "", *rest]
 
 
 def reader_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
@@ -209,11 +209,10 @@ def reader_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
 
 def session_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
     """Rows by reader, then in time; one statement, so one moment. The token of a sitting never leaves the program."""
-    fixed = study_cells(study)
+    of_study = (study.slug, study.protocol_sha256)
     for session, number in _numbered_sessions(study):
         yield [
-            fixed["study"],
-            fixed["protocol_sha256"],
+            *of_study,
             session.enrolment.pseudonym,
             number,
             session.started_at,
@@ -249,7 +248,7 @@ def _numbered_sessions(study: ReaderStudy) -> Iterator[tuple[ReadingSession, int
 
 def event_rows(study: ReaderStudy, some: QuerySet[TimingEvent] | None = None) -> Iterator[list[Cell]]:
     """Rows by reader, then as the server took them in, or ``some`` in their order; one statement, so one moment."""
-    fixed = study_cells(study)
+    of_study = (study.slug, study.protocol_sha256)
     numbers = _session_numbers(study)
     rows = TimingEvent.objects.filter(reading__enrolment__study=study).order_by(
         Length("reading__enrolment__pseudonym"), "reading__enrolment__pseudonym", "pk"
@@ -261,8 +260,7 @@ def event_rows(study: ReaderStudy, some: QuerySet[TimingEvent] | None = None) ->
         if session is not None and session not in numbers:  # it began since they were counted
             numbers = _session_numbers(study)
         yield [
-            fixed["study"],
-            fixed["protocol_sha256"],
+            *of_study,
             *where,
             reading_key(reading),
             numbers.get(session),
@@ -277,12 +275,11 @@ def event_rows(study: ReaderStudy, some: QuerySet[TimingEvent] | None = None) ->
 
 
 def voiding_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
-    fixed = study_cells(study)
+    of_study = (study.slug, study.protocol_sha256)
     rows = Voiding.objects.filter(case__study=study).order_by("pk")
     for voiding in rows.select_related("case__revision__question"):
         yield [
-            fixed["study"],
-            fixed["protocol_sha256"],
+            *of_study,
             voiding.case.block,
             voiding.case.revision.question.number,
             voiding.case.public_id,

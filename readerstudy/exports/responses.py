@@ -12,7 +12,6 @@ from django.db.models import Q, QuerySet
 from msgspec import Struct
 
 from annotation.case.kernels.durations import part_cells
-from annotation.enums import Difficulty, Task
 from annotation.exports.tables import Cell, Column
 from annotation.hashes import keyed_pseudonym, shown_pseudonym
 from annotation.models import AnswerKey
@@ -20,7 +19,9 @@ from readerstudy.enums import Block, PredictionState, RemarkKind
 from readerstudy.exports.columns import (
     CASE,
     DAY,
+    DIFFICULTY,
     LETTERS,
+    OF_QUESTION,
     REAL,
     STUDY,
     TEXT,
@@ -269,11 +270,8 @@ PREDICTION_COLUMNS: tuple[Column, ...] = (
     *_RUN,
     *CASE,
     Column("revision", WHOLE, "Which wording of the question; 1 is the first that was imported."),
-    Column("exam", TEXT, "Keyed pseudonym of the exam; questions with the same value share their images."),
-    Column("patient", TEXT, "Keyed pseudonym of the patient; empty: not known."),
-    Column("task", TEXT, "Task of the question.", words(Task)),
-    Column("category", TEXT, "Category of the question as imported."),
-    Column("difficulty", TEXT, "Difficulty stated by the bank.", words(Difficulty)),
+    *OF_QUESTION,
+    DIFFICULTY,
     Column("voided", TEXT, "As in the responses.", "before_unblinding, after_unblinding"),
     Column(
         "state",
@@ -324,7 +322,7 @@ def live_runs(study: ReaderStudy) -> list[PredictionRun]:
 
 def prediction_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
     """Rows by run, then by number of the case; a case without an answer has a row too. The main block only."""
-    fixed = study_cells(study)
+    of_study = (study.slug, study.protocol_sha256)
     cases = list(
         StudyCase.objects.filter(study=study, block=Block.MAIN)
         .select_related("revision__question__exam", "voiding")
@@ -333,20 +331,20 @@ def prediction_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
     keys = dict(AnswerKey.objects.filter(revision__in=[one.revision_id for one in cases]).values_list("pk", "key"))
     of_case = [(one.revision_id, _predicted_case(one), keys.get(one.revision_id, "")) for one in cases]
     for run in live_runs(study):
-        of_run: list[Cell] = [fixed["study"], fixed["protocol_sha256"], *_run_cells(run)]
+        of_run: list[Cell] = [*of_study, *_run_cells(run)]
         answers = {one.revision_id: one for one in Prediction.objects.filter(run=run).order_by()}
         for revision, about, key in of_case:
             yield [*of_run, *about, *_answer_cells(answers.get(revision), key)]
 
 
 def run_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
-    fixed = study_cells(study)
+    of_study = (study.slug, study.protocol_sha256)
     plain = ("prompt", "decoding", "link")
     before, after = ("n_read", "n_matched", "n_failed"), ("n_missing", "n_duplicate", "n_unknown")
     for run in live_runs(study):
         entry = run.entry
         yield [
-            *(fixed["study"], fixed["protocol_sha256"], *_run_cells(run), entry.name, entry.version),
+            *(*of_study, *_run_cells(run), entry.name, entry.version),
             entry.dated_on.isoformat() if entry.dated_on else "",
             *(getattr(entry, name) for name in plain),
             *(run.form, run.file_sha256, run.rule, run.duplicates),

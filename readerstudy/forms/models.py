@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
@@ -200,13 +200,7 @@ GROUPS = (  # of settings that few change
 )
 
 
-if TYPE_CHECKING:
-    OnePrompt = forms.ModelChoiceField[PromptVersion]
-else:
-    OnePrompt = forms.ModelChoiceField
-
-
-class PromptField(OnePrompt):
+class PromptField(forms.ModelChoiceField):  # type: ignore[type-arg]
     """Prompts that say which images go with them."""
 
     def label_from_instance(self, obj: PromptVersion) -> str:

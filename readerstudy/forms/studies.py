@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.utils.translation import gettext, override
@@ -236,13 +236,7 @@ class ReadingsForm(DraftForm):
             )
 
 
-if TYPE_CHECKING:
-    CaseSetModelChoice = forms.ModelChoiceField[CaseSet]
-else:
-    CaseSetModelChoice = forms.ModelChoiceField
-
-
-class CaseSetChoice(CaseSetModelChoice):
+class CaseSetChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
     def label_from_instance(self, obj: CaseSet) -> str:
         return obj.name
 

@@ -10,8 +10,9 @@ from annotation.files.kernels.strictjson import BOM, NO_CHARACTERS, FileRefused,
 from annotation.site.slugs import the_one
 from readerstudy.design.kernels.documents import MAX_BYTES
 from readerstudy.leaderboard.benchmarks import fewer_editions, planned_cells
-from readerstudy.models import Benchmark, ModelRun, ReaderStudy
+from readerstudy.models import Analysis, Benchmark, ModelRun, ReaderStudy
 from readerstudy.predictions.looks import SHORTEST_REASON
+from readerstudy.results.looking import own_analysis
 
 
 def add_before_closing(parser: CommandParser, what: str) -> None:
@@ -23,6 +24,19 @@ def add_before_closing(parser: CommandParser, what: str) -> None:
 def find_study(wanted: str) -> ReaderStudy:
     """The study of this name or address. Raises CommandError where there is none, or two."""
     return the_one(ReaderStudy.objects.all(), wanted, "study")
+
+
+def find_benchmark(wanted: str) -> Benchmark:
+    """The leaderboard of this name or address. Raises CommandError where there is none, or two."""
+    return the_one(Benchmark.objects.select_related("bank"), wanted, "leaderboard")
+
+
+def newest_analysis(study: ReaderStudy) -> Analysis:
+    """By the settings of the plan. Raises CommandError where nothing was analysed yet."""
+    found = own_analysis(study)
+    if found is None:
+        raise CommandError(f"{study.name} has no analysis yet: run analyse_study {study.slug} first.", returncode=2)
+    return found
 
 
 def find_model_run(public_id: str) -> ModelRun:

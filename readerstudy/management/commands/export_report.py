@@ -10,9 +10,8 @@ from django.utils import timezone
 
 from annotation.management.base import ActCommand
 from readerstudy.analysis.storing import check_may_see, see_analysis
-from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
+from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study, newest_analysis
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results.looking import own_analysis
 
 
 class Command(ActCommand):
@@ -44,10 +43,7 @@ class Command(ActCommand):
 
 def _find_analysis(study: ReaderStudy, wanted: str | None) -> Analysis:
     if wanted is None:
-        newest = own_analysis(study)
-        if newest is None:
-            raise CommandError(f"{study.name} has no analysis yet: run analyse_study {study.slug} first.", returncode=2)
-        return newest
+        return newest_analysis(study)
     found = study.analyses.select_related("study").filter(public_id=wanted).first()
     if found is None:
         ids = ", ".join(study.analyses.values_list("public_id", flat=True)[:10]) or "none so far"

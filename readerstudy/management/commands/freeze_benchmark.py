@@ -9,12 +9,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.management.base import ActCommand
-from annotation.site.slugs import the_one
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.benchmarks import current_version, freeze_benchmark, problems_of
 from readerstudy.leaderboard.public_twins import decide, pool_of, twins_of
-from readerstudy.management.arguments import cell_lines
-from readerstudy.models import Benchmark
+from readerstudy.management.arguments import cell_lines, find_benchmark
 
 
 class Command(ActCommand):
@@ -29,8 +27,7 @@ class Command(ActCommand):
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        now, boards = timezone.now(), Benchmark.objects.select_related("bank")
-        benchmark = the_one(boards, options["name"], "leaderboard")
+        now, benchmark = timezone.now(), find_benchmark(options["name"])
         if options["decide_all"] and not options["dry_run"]:
             decide(benchmark, reason=options["decide_all"], actor=None, at=now)
         if options["dry_run"]:

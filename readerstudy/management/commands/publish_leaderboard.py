@@ -9,8 +9,7 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from annotation.management.base import ActCommand
-from annotation.site.slugs import the_one
-from readerstudy.models import Benchmark
+from readerstudy.management.arguments import find_benchmark
 
 
 class Command(ActCommand):
@@ -25,6 +24,6 @@ class Command(ActCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from readerstudy.leaderboard.public_board import publish  # draws with matplotlib, slow to load
 
-        benchmark = the_one(Benchmark.objects.select_related("bank"), options["benchmark"], "leaderboard")
+        benchmark = find_benchmark(options["benchmark"])
         written = publish(benchmark, options["output"], at=timezone.now())
         self.stdout.write(f"{len(written)} files of the board of “{benchmark.name}” in {options['output']}.")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from annotation.exports.tables import whole_file
 from annotation.management.base import ActCommand
 from annotation.tables.kernels.forms import FigureForm, Width
 from readerstudy.analysis.storing import see_analysis
-from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
+from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study, newest_analysis
 from readerstudy.results.kernels.legends import figure_legend
-from readerstudy.results.looking import figure_file, named_result, own_analysis, reader_names, stored_result
+from readerstudy.results.looking import figure_file, named_result, reader_names, stored_result
 
 
 class Command(ActCommand):
@@ -34,9 +34,7 @@ class Command(ActCommand):
 
         study, folder = find_study(options["study"]), options["output"]
         check_output_folder(folder)
-        analysis = own_analysis(study)
-        if analysis is None:
-            raise CommandError(f"{study.name} has no analysis yet: run analyse_study {study.slug} first.", returncode=2)
+        analysis = newest_analysis(study)
         see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])
         result, names = stored_result(analysis), reader_names(analysis)
         folder.mkdir(exist_ok=True)

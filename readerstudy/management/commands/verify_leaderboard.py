@@ -9,8 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.management.base import ActCommand
-from annotation.site.slugs import the_one
-from readerstudy.models import Benchmark
+from readerstudy.management.arguments import find_benchmark
 
 
 class Command(ActCommand):
@@ -25,7 +24,7 @@ class Command(ActCommand):
         from readerstudy.leaderboard.edition_scoring import verify
         from readerstudy.leaderboard.editions import folder_here
 
-        benchmark = the_one(Benchmark.objects.select_related("bank"), options["benchmark"], "leaderboard")
+        benchmark = find_benchmark(options["benchmark"])
         folder = options["folder"] or folder_here(benchmark)
         compared = folder if options["folder"] or folder.is_dir() else None
         problems = verify(benchmark, compared, at=timezone.now())
