@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from io import StringIO
+from pathlib import Path
+
 import pytest
 from django.conf import settings
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
 from annotation.models import User
 from annotation.tables.kernels.forms import FigureForm, Width
+from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results import looking
 from readerstudy.results.kernels import rendering
@@ -17,7 +22,9 @@ from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.architecture.source import file_of, imports_of, name_of, python_files
 from tests.readerstudy.results.made import analysed_study
+from tests.readerstudy.studies import make_study
 from tests.refusals import refuses
+from tests.sweeps import in_share
 
 
 @pytest.fixture
@@ -116,3 +123,36 @@ def test_a_change_of_any_module_that_figures_read_results_with_draws_anew() -> N
     shown = {name for name in read if name.split("/")[1] in ("tables", "results")}
     assert "readerstudy/results/kernels/inferences.py" in shown
     assert shown - drawing == set()
+
+
+@pytest.mark.sweep
+def test_every_figure_in_every_form_and_the_study_is_unblinded(
+    db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analysed_study()
+    drawn = rendering.render
+    monkeypatch.setattr(rendering, "render", lambda *asked: drawn(*asked) if in_share((asked[0], *asked[2:])) else b"")
+    call_command("render_figures", "trial", "--output", str(tmp_path / "figures"), stdout=StringIO())
+    found = {one.name for one in (tmp_path / "figures").iterdir()}
+    assert len(found) == 5 * (2 * 3 + 1)
+    assert {
+        "accuracy-one.svg",
+        "agreement-two.pdf",
+        "difference-one.png",
+        "inferences-two.svg",
+        "accuracy.txt",
+    } <= found
+    assert ReaderStudy.objects.get().unblinded_at is not None
+
+
+@pytest.mark.parametrize("state", [StudyState.OPEN, StudyState.CLOSED])
+def test_what_is_refused_writes_nothing(db: None, tmp_path: Path, state: StudyState) -> None:
+    if state == StudyState.OPEN:
+        analysed_study(state=state)
+    else:
+        make_study(state=state)
+    wanted = "until the study is closed" if state == StudyState.OPEN else "run analyse_study trial first"
+    with pytest.raises(CommandError, match=wanted) as refusal:
+        call_command("render_figures", "trial", "--output", str(tmp_path / "figures"))
+    assert refusal.value.returncode == 2
+    assert not (tmp_path / "figures").exists()

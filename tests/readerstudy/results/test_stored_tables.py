@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.template.loader import render_to_string
+from django.test import Client
 
+from annotation.models import User
+from annotation.statistics.kernels.comparing import paired_table
 from annotation.tables.kernels.forms import Width
 from annotation.tables.kernels.table import Counted
 from readerstudy.analysis.kernels.arrays import Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
+from readerstudy.design.kernels.assumptions import Assumptions, contradiction_in
+from readerstudy.enums import StudyState
+from readerstudy.models import Analysis
 from readerstudy.results.accuracy_tables import accuracy_table, breakdown_tables, mean_agreement_table
 from readerstudy.results.difference_tables import margin_table, pairs_of_plan_table, planned_table, variants_tables
 from readerstudy.results.kernels.accuracy_figures import difference_figure
@@ -20,13 +29,16 @@ from readerstudy.results.kernels.agreement_tables import Agree, disagreements, h
 from readerstudy.results.kernels.inferences import WHY_NARROWER, lines_of, other_lines, planned_rows
 from readerstudy.results.kernels.items import Which, items_table
 from readerstudy.results.kernels.legends import figure_legend
-from readerstudy.results.kernels.stored import breakdown, pair_between, planned_comparisons
+from readerstudy.results.kernels.stored import breakdown, pair_between, planned_comparisons, planning_figures
 from readerstudy.results.looking import by_link
 from readerstudy.results.wording import caution, sentence
 from readerstudy.templatetags import results as written
 from tests.annotation.review.cases import NOON
+from tests.annotation.statistics.forecast_check import Planned, Right, simulated
 from tests.readerstudy.analysis.made import computed, make_arrays
-from tests.readerstudy.results.made import MODELS, QUICK, READERS, TASKS, guessed_result, small_result
+from tests.readerstudy.results.made import MODELS, QUICK, READERS, TASKS, guessed_result, small_result, stored
+from tests.readerstudy.results.test_results_views import address, every_page
+from tests.readerstudy.studies import make_study
 
 
 @pytest.fixture(scope="module")
@@ -326,3 +338,73 @@ def test_what_a_case_says_of_itself_is_what_the_kernel_says(result: Any) -> None
 def test_a_case_that_tells_nobody_apart_has_a_reason(result: Any) -> None:
     result["items"]["discrimination"][0] = None
     assert items_table(result, ALL_TASKS, Which.ALL)[0].behaviour.discrimination.reason == "no_variation"
+
+
+def result_of(model: Right, readers: Right) -> Any:
+    rows = {"Model": model, **{f"R{place}": row for place, row in enumerate(readers, 1)}}
+    names = list(rows)
+    pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]
+    panel = {
+        "n": len(model),
+        "raters": [{"name": name, "accuracy": {"value": float(row.mean())}} for name, row in rows.items()],
+        "pairs": [
+            {"first": one, "second": other, "table": vars(paired_table(rows[one], rows[other]))} for one, other in pairs
+        ],
+    }
+    kinds = [{"name": name, "kind": "model" if name == "Model" else "reader"} for name in names]
+    return {"panels": {"All tasks": panel}, "raters": kinds, "order": [*names[1:], "Model"]}
+
+
+def test_the_figures_are_those_that_the_study_was_made_with() -> None:
+    """The spread is that of readers, without what 200 cases add to it by chance: 5.5 points, not 6.3."""
+    planned, rng, assumed = Planned(name="", n_readers=5, n_cases=200), np.random.default_rng(3), Assumptions()
+    found = [planning_figures(result_of(*simulated(planned, rng)))[0] for _study in range(200)]
+    assert np.mean([one.discordant_model_reader for one in found]) == pytest.approx(0.30, abs=0.01)
+    assert np.mean([one.discordant_readers for one in found]) == pytest.approx(0.20, abs=0.01)
+    assert np.mean([one.delta for one in found]) == pytest.approx(0.10, abs=0.01)
+    assert np.mean([one.sd_reader**2 for one in found]) == pytest.approx(assumed.sd_reader**2, rel=0.15)
+    usable = [one for one in found if contradiction_in(Assumptions(**one.figures)) is None]
+    assert len(usable) > 190
+
+
+def test_one_reader_or_readers_without_a_common_case_give_no_figures() -> None:
+    model, readers = simulated(Planned(name="", n_readers=2, n_cases=20), np.random.default_rng(1))
+    assert planning_figures(result_of(model, readers[:1])) == []
+    apart = readers.copy()
+    apart[0, :10], apart[1, 10:] = -1, -1
+    assert planning_figures(result_of(model, apart)) == []
+
+
+BY_ANALYSIS_2 = Path(__file__).parent / "analysis_2.json"
+
+
+@pytest.fixture
+def earlier(db: None) -> Analysis:
+    study = make_study(n_cases=4, state=StudyState.CLOSED, unblinded_at=NOON)
+    return stored(study, json.loads(BY_ANALYSIS_2.read_text(encoding="utf-8")))
+
+
+def test_every_page_of_an_analysis_by_an_earlier_rule_opens(client: Client, cora: User, earlier: Analysis) -> None:
+    client.force_login(cora)
+    figures = [
+        address("study-figure", earlier, name, width, "svg")
+        for name in ("difference", "agreement", "error-consistency")
+        for width in ("one", "two")
+    ]
+    pages = [*every_page(earlier), *figures]
+    assert {page: status for page in pages if (status := client.get(page).status_code) != 200} == {}
+
+
+def test_its_numbers_are_those_that_were_stored(client: Client, cora: User, earlier: Analysis) -> None:
+    client.force_login(cora)
+    page = client.get(address("study-analysed", earlier)).content.decode()
+    result = json.loads(earlier.result)
+    one = next(one for one in result["comparisons"] if one["first"] == "Good")
+    assert f"+{100 * one['difference']['value']:.2f}" in page
+    for limit in result["mrmc"]["models"]["Good"]["fixed_readers_random_questions"]["ci95"]:
+        assert f"{100 * limit:.2f}".replace("-", "−") in page
+    assert "Margin of the plan: 10.00 points" in page
+    means = page[page.index('id="kappas-title"') : page.index('id="accuracy-title"')]
+    assert "4 of a reader and a model" in means, "which it does not say itself"
+    assert "Excess agreement" not in means
+    assert "Phi of right and wrong" not in client.get(address("study-pair", earlier, 0, 2)).content.decode()

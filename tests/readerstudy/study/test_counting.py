@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from readerstudy.enums import ResponseState
-from readerstudy.study.kernels.states import CHOSEN, WRONG, counted_state, is_correct, shown_letter
+from readerstudy.study.kernels.states import (
+    CASE_TRANSITIONS,
+    CHOSEN,
+    WRONG,
+    CaseAct,
+    CaseState,
+    counted_state,
+    is_correct,
+    shown_letter,
+)
 
 
 def test_every_state_counts_in_one_way() -> None:
@@ -39,3 +48,24 @@ def test_no_response_is_missing() -> None:
 def test_the_letter_on_screen_follows_the_order_shown() -> None:
     assert [shown_letter("CBDA", option) for option in "ABCD"] == ["D", "B", "A", "C"]
     assert shown_letter("CBDA", "") == shown_letter("", "A") == ""
+
+
+ORDER = list(CaseState)
+
+
+def test_no_place_moves_back() -> None:
+    assert all(ORDER.index(following) >= ORDER.index(state) for (state, _act), following in CASE_TRANSITIONS.items())
+
+
+def test_an_answer_is_final() -> None:
+    assert {f for (s, _act), f in CASE_TRANSITIONS.items() if s == CaseState.ANSWERED} == {CaseState.ANSWERED}
+
+
+def test_a_place_that_is_not_armed_allows_nothing_but_arming() -> None:
+    assert {act for state, act in CASE_TRANSITIONS if state == CaseState.WAITING} == {CaseAct.ARM}
+
+
+def test_an_opened_place_takes_whatever_a_page_sends() -> None:
+    sent = {CaseAct.OPEN, CaseAct.PAINT, CaseAct.CHOOSE, CaseAct.COMMIT}
+    for state in (CaseState.OPENED, CaseState.PAINTED, CaseState.RAN_OUT, CaseState.ANSWERED):
+        assert sent <= {act for one, act in CASE_TRANSITIONS if one == state}

@@ -15,11 +15,11 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import User
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import ReaderStudy, Reading
+from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyRole
 from readerstudy.reading.response_import import import_responses
 from readerstudy.study import overview
 from readerstudy.study.overview import lines_of
-from tests.conftest import NOON
+from tests.conftest import NOON, make_person
 from tests.pages import markup
 from tests.readerstudy.design.drafts import make_draft, study_coordinator
 from tests.readerstudy.results.made import analysed_study
@@ -297,3 +297,40 @@ def test_a_study_says_of_which_cases_the_bank_has_a_newer_wording(coordinator: C
     page = " ".join(coordinator.get("/studies/trial/").content.decode().split())
     assert "Of 1 case the bank has a newer wording. This study keeps the one with which it was made." in page
     assert study.cases.order_by("number")[0].revision.stem == before
+
+
+@pytest.fixture
+def as_ada(client: Client, ada: User) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def roles_shown(client: Client, person: User) -> list[str]:
+    """What the list and the page of a person say of their roles."""
+    in_list = client.get(f"/people/?q={person.name}").content.decode().partition('<td class="roles">')[2]
+    on_page = client.get(f"/people/{person.pk}/").content.decode().partition("<h2>Roles</h2>")[2]
+    return [in_list.partition("</td>")[0], on_page.partition("<h3>")[0]]
+
+
+def test_a_reader_of_a_study_is_named_as_one(as_ada: Client) -> None:
+    nina = make_person("Nina")
+    enrol(make_study("Trial"), nina)
+    for shown in roles_shown(as_ada, nina):
+        assert 'reader · <a href="/studies/trial/"><bdi>Trial</bdi></a>' in shown
+        assert "none" not in shown.lower()
+    Enrolment.objects.update(withdrawn_at=NOON)
+    for shown in roles_shown(as_ada, nina):
+        assert "Trial" not in shown
+        assert "none" in shown.lower()
+
+
+def test_so_is_who_coordinates_one_study_alone(as_ada: Client, cora: User) -> None:
+    nina = make_person("Nina")
+    StudyRole.objects.create(
+        study=make_study("Trial", state=StudyState.DRAFT), user=nina, granted_by=cora, granted_at=NOON
+    )
+    for shown in roles_shown(as_ada, nina):
+        assert "coordinator of a study · " in shown
+        assert "none" not in shown.lower()
+    ReaderStudy.objects.update(deleted_at=NOON)  # in the bin
+    assert all("Trial" not in shown for shown in roles_shown(as_ada, nina))
