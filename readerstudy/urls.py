@@ -15,11 +15,8 @@ from readerstudy.acts.leaderboards import (
 )
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
-from readerstudy.views import conducting, links, monitoring, reading, runs, studies
+from readerstudy.views import conducting, enrolment, leaderboard, links, monitoring, predictions, reading, runs, studies
 from readerstudy.views.design import drafts, freezing
-from readerstudy.views.enrolment import inviting, steps
-from readerstudy.views.leaderboard import benchmarks
-from readerstudy.views.predictions import models, uploads
 from readerstudy.views.results import overview, pairs
 
 INVITATION = "studies/<slug:slug>/invitations/<int:pk>/"
@@ -29,21 +26,21 @@ RESULTS = "studies/<slug:slug>/results/<str:public_id>/"
 
 urlpatterns: list[URLPattern] = [
     # readers come in
-    path("studies/<slug:slug>/invite/", inviting.study_invite, name="study-invite"),
-    path("studies/<slug:slug>/invite/file/", inviting.study_invite_file, name="study-invite-file"),
-    path(f"{INVITATION}remind/", inviting.study_invitation_remind, name="study-invitation-remind"),
-    path(f"{INVITATION}restore/", inviting.study_invitation_restore, name="study-invitation-restore"),
-    path(f"{INVITATION}revoke/", inviting.study_invitation_revoke, name="study-invitation-revoke"),
-    path("read/", steps.readings, name="readings"),
-    path("read/join/<str:token>/", inviting.study_invitation, name="study-invitation"),
-    path("read/<slug:slug>/", steps.reading, name="reading"),
-    path("read/<slug:slug>/consent/", steps.reading_consent, name="reading-consent"),
-    path("read/<slug:slug>/consent/copy/", steps.reading_consent_copy, name="reading-consent-copy"),
-    path("read/<slug:slug>/facts/", steps.reading_facts, name="reading-facts"),
-    path("read/<slug:slug>/instructions/", steps.reading_instructions, name="reading-instructions"),
-    path("read/<slug:slug>/display/", steps.reading_display, name="reading-display"),
-    path("read/<slug:slug>/done/", steps.reading_done, name="reading-done"),
-    path("read/<slug:slug>/withdraw/", steps.reading_withdraw, name="reading-withdraw"),
+    path("studies/<slug:slug>/invite/", enrolment.study_invite, name="study-invite"),
+    path("studies/<slug:slug>/invite/file/", enrolment.study_invite_file, name="study-invite-file"),
+    path(f"{INVITATION}remind/", enrolment.study_invitation_remind, name="study-invitation-remind"),
+    path(f"{INVITATION}restore/", enrolment.study_invitation_restore, name="study-invitation-restore"),
+    path(f"{INVITATION}revoke/", enrolment.study_invitation_revoke, name="study-invitation-revoke"),
+    path("read/", enrolment.readings, name="readings"),
+    path("read/join/<str:token>/", enrolment.study_invitation, name="study-invitation"),
+    path("read/<slug:slug>/", enrolment.reading, name="reading"),
+    path("read/<slug:slug>/consent/", enrolment.reading_consent, name="reading-consent"),
+    path("read/<slug:slug>/consent/copy/", enrolment.reading_consent_copy, name="reading-consent-copy"),
+    path("read/<slug:slug>/facts/", enrolment.reading_facts, name="reading-facts"),
+    path("read/<slug:slug>/instructions/", enrolment.reading_instructions, name="reading-instructions"),
+    path("read/<slug:slug>/display/", enrolment.reading_display, name="reading-display"),
+    path("read/<slug:slug>/done/", enrolment.reading_done, name="reading-done"),
+    path("read/<slug:slug>/withdraw/", enrolment.reading_withdraw, name="reading-withdraw"),
     # design
     path("studies/", studies.studies, name="studies"),
     path("studies/new/", studies.study_new, name="study-new"),
@@ -108,34 +105,36 @@ urlpatterns: list[URLPattern] = [
     path("studies/<slug:slug>/export/<slug:table>/<slug:form>/", studies.study_export, name="study-export"),
     path("studies/<slug:slug>/codebook/<slug:table>/", studies.study_codebook, name="study-codebook"),
     # models and their predictions
-    path("models/", models.models, name="models"),
-    path("models/new/", models.model_new, name="model-new"),
+    path("models/", predictions.models, name="models"),
+    path("models/new/", predictions.model_new, name="model-new"),
     path("models/compare/", runs.models_compare, name="models-compare"),
     path("models/compare/<slug:slug>/start/", runs.models_compare_start, name="models-compare-start"),
     path("models/compare/<slug:slug>.<slug:form>", runs.models_compare_file, name="models-compare-file"),
     *page_paths("models/compare/<slug:slug>/", COMPARISON_ACTS),
     *page_paths("models/submissions/<slug:slug>/", SUBMISSION_ACTS),
-    path("models/import/", uploads.predictions_import, name="predictions-import"),
-    path("models/import/store/", uploads.predictions_import_store, name="predictions-import-store"),
-    path("models/imports/<str:public_id>/", uploads.prediction_import, name="prediction-import"),
-    path("models/imports/<str:public_id>/store/", uploads.prediction_import_store, name="prediction-import-store"),
+    path("models/import/", predictions.predictions_import, name="predictions-import"),
+    path("models/import/store/", predictions.predictions_import_store, name="predictions-import-store"),
+    path("models/imports/<str:public_id>/", predictions.prediction_import, name="prediction-import"),
+    path("models/imports/<str:public_id>/store/", predictions.prediction_import_store, name="prediction-import-store"),
     path(
-        "models/imports/<str:public_id>/report.json", uploads.prediction_import_report, name="prediction-import-report"
+        "models/imports/<str:public_id>/report.json",
+        predictions.prediction_import_report,
+        name="prediction-import-report",
     ),
-    path("models/runs/<str:public_id>/", uploads.prediction_run, name="prediction-run"),
+    path("models/runs/<str:public_id>/", predictions.prediction_run, name="prediction-run"),
     *page_paths("models/runs/<str:public_id>/", RUN_ACTS),
     # what teams send to leaderboards
-    path("leaderboards/<slug:slug>/submissions/", benchmarks.leaderboard_submissions, name="leaderboard-submissions"),
-    path(BOARD_SUBMISSION, benchmarks.leaderboard_submission, name="leaderboard-submission"),
-    path(f"{BOARD_SUBMISSION}report.json", benchmarks.leaderboard_report, name="leaderboard-report"),
+    path("leaderboards/<slug:slug>/submissions/", leaderboard.leaderboard_submissions, name="leaderboard-submissions"),
+    path(BOARD_SUBMISSION, leaderboard.leaderboard_submission, name="leaderboard-submission"),
+    path(f"{BOARD_SUBMISSION}report.json", leaderboard.leaderboard_report, name="leaderboard-report"),
     *page_paths(BOARD_SUBMISSION, BOARD_SUBMISSION_ACTS),
     path(
         "leaderboards/<slug:slug>/statements/new/",
-        benchmarks.leaderboard_statement_new,
+        leaderboard.leaderboard_statement_new,
         name="leaderboard-statement-new",
     ),
-    path(STATEMENT, benchmarks.leaderboard_statement, name="leaderboard-statement"),
-    path(f"{STATEMENT}card.md", benchmarks.leaderboard_card, name="leaderboard-card"),
+    path(STATEMENT, leaderboard.leaderboard_statement, name="leaderboard-statement"),
+    path(f"{STATEMENT}card.md", leaderboard.leaderboard_card, name="leaderboard-card"),
     *page_paths(STATEMENT, STATEMENT_ACTS),
     # models that the site runs itself
     path("models/at-work/", runs.model_runs, name="model-runs"),
@@ -150,22 +149,22 @@ urlpatterns: list[URLPattern] = [
         runs.model_run_picture,
         name="model-run-picture",
     ),
-    path("models/<str:public_id>/", models.model, name="model"),
-    path("models/<str:public_id>/edit/", models.model_edit, name="model-edit"),
-    path("models/<str:public_id>/replace/", models.model_replace, name="model-replace"),
-    path("models/<str:public_id>/withdraw/", models.model_withdraw, name="model-withdraw"),
-    path("models/<str:public_id>/repeatability/", models.model_repeatability, name="model-repeatability"),
-    path("models/<str:public_id>/predictions/", uploads.prediction_import_new, name="prediction-import-new"),
+    path("models/<str:public_id>/", predictions.model, name="model"),
+    path("models/<str:public_id>/edit/", predictions.model_edit, name="model-edit"),
+    path("models/<str:public_id>/replace/", predictions.model_replace, name="model-replace"),
+    path("models/<str:public_id>/withdraw/", predictions.model_withdraw, name="model-withdraw"),
+    path("models/<str:public_id>/repeatability/", predictions.model_repeatability, name="model-repeatability"),
+    path("models/<str:public_id>/predictions/", predictions.prediction_import_new, name="prediction-import-new"),
     # leaderboards
-    path("leaderboards/", benchmarks.leaderboards, name="leaderboards"),
-    path("leaderboards/new/", benchmarks.leaderboard_new, name="leaderboard-new"),
-    path("leaderboards/<slug:slug>/", benchmarks.leaderboard, name="leaderboard"),
-    path("leaderboards/<slug:slug>/edit/", benchmarks.leaderboard_edit, name="leaderboard-edit"),
-    path("leaderboards/<slug:slug>/team/", benchmarks.leaderboard_team, name="leaderboard-team"),
-    path("leaderboards/<slug:slug>/inputs/", benchmarks.leaderboard_inputs, name="leaderboard-inputs"),
+    path("leaderboards/", leaderboard.leaderboards, name="leaderboards"),
+    path("leaderboards/new/", leaderboard.leaderboard_new, name="leaderboard-new"),
+    path("leaderboards/<slug:slug>/", leaderboard.leaderboard, name="leaderboard"),
+    path("leaderboards/<slug:slug>/edit/", leaderboard.leaderboard_edit, name="leaderboard-edit"),
+    path("leaderboards/<slug:slug>/team/", leaderboard.leaderboard_team, name="leaderboard-team"),
+    path("leaderboards/<slug:slug>/inputs/", leaderboard.leaderboard_inputs, name="leaderboard-inputs"),
     *page_paths("leaderboards/<slug:slug>/", BENCHMARK_ACTS),
     *page_paths("leaderboards/<slug:slug>/teams/<str:public_id>/", TEAM_ACTS),
-    path("leaderboards/<slug:slug>/editions/", benchmarks.leaderboard_editions, name="leaderboard-editions"),
+    path("leaderboards/<slug:slug>/editions/", leaderboard.leaderboard_editions, name="leaderboard-editions"),
     *page_paths("leaderboards/<slug:slug>/editions/<int:number>/", EDITION_ACTS),
     # reading
     path("read/<slug:slug>/room/", reading.reading_room, name="reading-room"),

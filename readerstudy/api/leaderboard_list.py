@@ -42,7 +42,7 @@ from readerstudy.leaderboard.submissions import receive_submission, submissions_
 from readerstudy.leaderboard.teams import add_statement, statements_known_to
 from readerstudy.leaderboard.versions import packed_inputs
 from readerstudy.models import Benchmark, Edition, EditionResult, Statement, Submission, Team
-from readerstudy.views.leaderboard.benchmarks import inputs_response
+from readerstudy.views.leaderboard import inputs_response
 
 
 class OfLeaderboards(Resource):

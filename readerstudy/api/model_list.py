@@ -31,7 +31,7 @@ from readerstudy.predictions.entries import FIELDS, edit_model, enter_model, rep
 from readerstudy.predictions.graded_explanations import MOST_DRAWN
 from readerstudy.predictions.listing import entries_known_to, runs_known_to
 from readerstudy.results.comparison_job import KIND, ask_for_comparison, newest_comparison, take_result
-from readerstudy.views.predictions.models import SORTED_BY, check_enters_models, check_lists_models
+from readerstudy.views.predictions import SORTED_BY, check_enters_models, check_lists_models
 from readerstudy.views.runs import bank_compared
 
 

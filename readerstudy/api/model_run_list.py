@@ -35,7 +35,7 @@ from readerstudy.models import ModelRun
 from readerstudy.predictions import uploads
 from readerstudy.predictions.kernels.records import FIRST, LAST, VOTED
 from readerstudy.predictions.listing import Target, targets_for
-from readerstudy.views.predictions.uploads import import_of, listed_entry
+from readerstudy.views.predictions import import_of, listed_entry
 from readerstudy.views.runs import check_runs_models
 
 

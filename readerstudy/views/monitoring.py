@@ -50,7 +50,7 @@ from readerstudy.reading.case_opening import n_right
 from readerstudy.study.overview import left_in_sight, n_out_of_sight, study_deadline_text, unfinished
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import confirm_in_study, coordinated_study, overseen_study, person_page, stored
-from readerstudy.views.enrolment.inviting import show_reader_link
+from readerstudy.views.enrolment import show_reader_link
 
 
 @person_page("POST", fresh=True)

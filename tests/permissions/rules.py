@@ -67,8 +67,7 @@ from readerstudy.predictions.entries import knows_scores
 from readerstudy.predictions.looks import may_see_results
 from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.views.access import check_seen, coordinated_study, listed_studies, overseen_study, seen_analysis
-from readerstudy.views.predictions.models import check_enters_models, check_lists_models
-from readerstudy.views.predictions.uploads import import_of, listed_entry
+from readerstudy.views.predictions import check_enters_models, check_lists_models, import_of, listed_entry
 
 Values = dict[str, Any]
 

@@ -20,10 +20,10 @@ from annotation.models import AnswerKey, Report
 from annotation.views.ingest import uploads as images_views
 from readerstudy.design import freezing
 from readerstudy.models import Prediction, Remark, Response
+from readerstudy.views import enrolment
 from readerstudy.views import reading as reading_api
 from readerstudy.views import reading as reading_json
 from readerstudy.views import reading as reading_room
-from readerstudy.views.enrolment import steps
 from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import Recording, difference, parts_from, record
 from tests.readerstudy.blinding.truth import ONE, OTHER
@@ -106,7 +106,7 @@ LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
         lambda p: after(p, reading_room, "redirect", with_header("Location", lambda: f"/read/?{key_of()}")),
         "headers",
     ),
-    "file name": (lambda p: p.setattr(steps, "HttpResponse", _Named), "headers"),
+    "file name": (lambda p: p.setattr(enrolment, "HttpResponse", _Named), "headers"),
     "etag": (
         lambda p: after(p, images_views, "bytes_response", with_header("ETag", lambda: f'"{key_of()}"')),
         "headers",

@@ -26,7 +26,7 @@ from annotation.models.people import TokenScope
 from readerstudy.leaderboard import benchmarks, public_board, submissions
 from readerstudy.leaderboard.kernels import board as board_kernel
 from readerstudy.models import Submission
-from readerstudy.views.leaderboard import benchmarks as team_pages
+from readerstudy.views import leaderboard as team_pages
 from tests.annotation.api.asking import program_of
 from tests.conftest import make_person
 from tests.readerstudy.blinding.recording import fixed
