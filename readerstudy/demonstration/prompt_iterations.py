@@ -18,15 +18,7 @@ from annotation.enums import Flag, Role, RoundState, RoundSteps, Verdict
 from annotation.generation.generation_plans import GenerationWanted, begin_generation, plan_generation
 from annotation.generation.kernels.answer_forms import QUESTIONS
 from annotation.model_calls.versions import make_version
-from annotation.models import (
-    Assignment,
-    GenerationRun,
-    PromptVersion,
-    QuestionBank,
-    ReviewRound,
-    Revision,
-    User,
-)
+from annotation.models import Assignment, GenerationRun, PromptVersion, QuestionBank, ReviewRound, Revision, User
 from annotation.outcomes.prompt_flags import drafted_reason, flagged_comments, prompt_flags
 from annotation.review.answering import mark_opened, open_report
 from annotation.review.ending import close_round

@@ -40,13 +40,7 @@ from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.models import ModelRun, Prediction, PredictionRun, PublishedRepeat
 from readerstudy.predictions.entries import is_benchmarked
 from readerstudy.predictions.importing import KEPT_COLUMNS, in_order, kept_row, store_answers
-from readerstudy.predictions.kernels.records import (
-    KeptRecords,
-    PredictionsRefused,
-    ReadPredictions,
-    Record,
-    match,
-)
+from readerstudy.predictions.kernels.records import KeptRecords, PredictionsRefused, ReadPredictions, Record, match
 from readerstudy.predictions.listing import Target, TargetQuestions, questions_of, wordings_of
 
 
