@@ -176,7 +176,9 @@ class Reading(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["enrolment", "case", "arm"], name="reading_once"),
             models.UniqueConstraint(
-                fields=["enrolment"], condition=models.Q(closed_at__isnull=True), name="one_open_case_per_reader"
+                fields=["enrolment"],
+                condition=models.Q(closed_at__isnull=True),
+                name="one_open_case_per_reader",
             ),
         )
         indexes = (models.Index(fields=["deadline_at"], name="reading_due", condition=models.Q(closed_at=None)),)
