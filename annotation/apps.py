@@ -16,10 +16,9 @@ class AnnotationConfig(ContributingApp):
         from annotation.generation.making import continue_later, fill_calls
         from annotation.ingest.uploading import hide_upload, purge_upload, show_upload
         from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload
-        from annotation.outcomes.attention import attention_work
+        from annotation.outcomes.attention import adjudication_work, attention_work
         from annotation.outcomes.next_steps import banks_looked_after
         from annotation.outcomes.outcome_groups import FLAGGED, FOUND, SETTLED, VALID
-        from annotation.outcomes.overview import adjudication_work
         from annotation.questionbank.bank_life import hide_bank, purge_bank, show_bank
         from annotation.review.commenting import mentions_work
         from annotation.review.frames import BY_IMAGES
@@ -54,10 +53,10 @@ class AnnotationConfig(ContributingApp):
     def background_work(self) -> BackgroundWork:
         from annotation.backup import taking
         from annotation.endpoints import probing
-        from annotation.exports import release_packing, review_report_job
+        from annotation.exports import releases, review_report_job
         from annotation.generation import making
         from annotation.ingest import searching, uploading
-        from annotation.jobs.handlers import REHEARSAL, JobHandler, rehearse
+        from annotation.jobs.queueing import REHEARSAL, JobHandler, rehearse
         from annotation.people import event_log
         from annotation.questionbank import bank_life, uploads
         from annotation.questionbank.checking import COMPARISON
@@ -76,7 +75,7 @@ class AnnotationConfig(ContributingApp):
                 JobHandler(judging_pairs.DRAWING, judging_pairs.draw_in_background),
                 JobHandler(bank_life.DELETION, bank_life.delete_bank_job),
                 JobHandler(selected_questions.KIND, selected_questions.run_change),
-                JobHandler(release_packing.KIND, release_packing.pack_release),
+                JobHandler(releases.KIND, releases.pack_release),
                 JobHandler(review_report_job.KIND, review_report_job.run_review_report),
                 JobHandler(searching.JOB_KIND, searching.search_waiting),
                 JobHandler(searching.AGAIN_JOB_KIND, searching.search_quarantined),
@@ -94,7 +93,7 @@ class AnnotationConfig(ContributingApp):
         from annotation.audit.recording import seal_hourly
         from annotation.endpoints import deliveries
         from annotation.ingest import receiving, searching
-        from annotation.jobs.handlers import JobHandler
+        from annotation.jobs.queueing import JobHandler
         from annotation.model_calls.asking import ask_in_background
         from annotation.people import mailing
         from annotation.questionbank.bank_life import sweep_imports

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # of the rooms that ask for them
     from annotation.audit.deleting import BinKind
     from annotation.demonstration.registry import Account, DemonstrationPart
     from annotation.enums import Role
-    from annotation.jobs.handlers import JobHandler
+    from annotation.jobs.queueing import JobHandler
     from annotation.model_calls.request_bodies import Filler
     from annotation.models import CallBatch, Image, Question, QuestionBank, ReviewRound, Revision, User
     from annotation.people.accounts import PartElsewhere

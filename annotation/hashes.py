@@ -48,4 +48,4 @@ def shown_pseudonym(pseudonym: str) -> str:
 
 
 def keyed_digest(key: bytes, kind: str, value: str) -> bytes:
-    return hmac.new(key, f"{kind}\n{value}".encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+    return hmac.digest(key, f"{kind}\n{value}".encode("utf-8", "surrogatepass"), hashlib.sha256)

@@ -94,7 +94,7 @@ class ReaderstudyConfig(ContributingApp):
         )
 
     def background_work(self) -> BackgroundWork:
-        from annotation.jobs.handlers import JobHandler
+        from annotation.jobs.queueing import JobHandler
         from readerstudy.conducting import lifecycle
         from readerstudy.demonstration.finished import add_studies
         from readerstudy.demonstration.models_at_work import add_models_at_work

@@ -320,7 +320,7 @@ MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
 WEBHOOKS = env_webhooks("REXVQA_WEBHOOKS")
 
 # --- PACS -----------------------------------------------------------------------------------------
-# The only archives that are ever asked for images; their passwords are read when they are needed (ingest/pacs.py).
+# The only archives that are ever asked for images; their passwords are read when they are needed (ingest/fetching.py).
 DICOMWEB = env_pacs("REXVQA_DICOMWEB")
 DICOMWEB_CERTIFICATES = env_certificates("REXVQA_DICOMWEB_CA_FILE")  # believed beside the public authorities
 # Who may send images to "manage.py receive_dicom"; nobody without this.

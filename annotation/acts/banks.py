@@ -29,7 +29,7 @@ from annotation.models import Image, Job, Question, QuestionBank, Release, Revis
 from annotation.questionbank.importing import ManyChanged, bring_back_question, withdraw_question
 from annotation.review.selected_questions import NO_TAG, add_tag, remove_tag
 from annotation.site.permissions import within_reach
-from annotation.validators.asked_about import check_reads_none
+from annotation.validators.validator_plans import check_reads_none
 
 COORDINATORS: tuple[Role, ...] = (Role.COORDINATOR,)
 

@@ -38,13 +38,7 @@ FIELDS: dict[str, type] = {"taken_at": str, "rows": dict, "audit_sha256": str, "
 
 
 def restore_backup(
-    source: Path,
-    *,
-    replace: bool,
-    at: datetime,
-    report: Report,
-    identity: Path | None = None,
-    files_only: bool = False,
+    source: Path, *, replace: bool, at: datetime, report: Report, identity: Path | None = None, files_only: bool = False
 ) -> Manifest:
     """Put a backup back, compare the ledgers and end all sessions; returns the manifest, with what the log keeps of it.
 

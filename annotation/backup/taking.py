@@ -29,8 +29,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.backup.apart import NAMES, BackupRefused, Encryption, KeptImage, copy_new, lines_of, list_of
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue, job_under_way
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue, job_under_way
 from annotation.models import AuditEvent, Job, User, WorkerBeat
 from annotation.site import media
 

@@ -45,8 +45,8 @@ from annotation.models import (
 )
 from annotation.people.roles import add_role
 from annotation.questionbank.checking import check_revisions
-from annotation.questionbank.gates import set_gate
 from annotation.questionbank.importing import import_questions, locate
+from annotation.questionbank.validity import set_gate
 from annotation.refusals import Refused
 from annotation.review.commenting import add_comment
 from annotation.review.onlookers import judged_questions

@@ -33,7 +33,7 @@ from urllib3.util.ssl_ import create_urllib3_context
 
 from annotation.call_enums import Ending
 from annotation.endpoints.configured_endpoints import MODEL_NAME, EndpointRefused, endpoint_to_ask, key_for
-from annotation.endpoints.kernels.completions import ModelRequest, Route
+from annotation.endpoints.kernels.completions import ModelRequest, Route, is_text
 from annotation.endpoints.kernels.endpoint_list import ApiKey, Endpoint
 
 LONGEST_WATCH = 60.0  # seconds between two looks at deadlines
@@ -331,7 +331,7 @@ class ModelClient:
         body = self._whole_body(response)
         if body is None:
             return replace(exchange, ending=Ending.TOO_LARGE)
-        is_plain = response.headers.get("content-encoding", "identity") in UNPACKED and _is_text(body)
+        is_plain = response.headers.get("content-encoding", "identity") in UNPACKED and is_text(body)
         kept = body if is_plain else b""
         if 200 <= response.status_code < 300:
             ending = Ending.ANSWERED if _is_json(kept) else Ending.NOT_JSON
@@ -356,13 +356,6 @@ def printable(content: bytes) -> str:
     """What a server sent, as one line of text for a page: what cannot be shown there is a space."""
     text = content.decode("utf-8", "replace")
     return "".join(character if character.isprintable() else " " for character in text).strip()
-
-
-def _is_text(body: bytes) -> bool:
-    try:
-        return "\0" not in body.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
 
 
 def _is_json(body: bytes) -> bool:

@@ -24,8 +24,7 @@ from annotation.endpoints.client import BoundedSession, printable
 from annotation.endpoints.configured_endpoints import private_text
 from annotation.endpoints.kernels.endpoint_list import EVENTS, TEST, Webhook, secret_bytes, signature
 from annotation.enums import JobQueue
-from annotation.jobs.handlers import JobKind, NoParams, Progress, Result
-from annotation.jobs.queueing import enqueue, job_under_way
+from annotation.jobs.queueing import JobKind, NoParams, Progress, Result, enqueue, job_under_way
 from annotation.models import AuditEvent, User, WebhookCursor, WebhookDelivery
 from annotation.models.fields import public_id
 from annotation.models.people import LONGEST_ANSWER

@@ -41,8 +41,7 @@ from annotation.endpoints.kernels.completions import (
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.enums import JobQueue, JobState
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue, job_under_way
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue, job_under_way
 from annotation.models import EndpointLease, EndpointProbe, Job, Price, User
 
 
@@ -383,10 +382,7 @@ def prices_of(endpoint: Endpoint, today: date) -> list[tuple[Price, bool]]:
 def probe_jobs(endpoint: Endpoint) -> tuple[Job | None, Job | None]:
     """The newest job if it waits or runs, and the newest if it failed."""
     job = Job.objects.filter(kind=KIND, params__endpoint=endpoint.name).order_by("-pk").first()
-    return (
-        job if job and job.is_unfinished else None,
-        job if job and job.state == JobState.FAILED else None,
-    )
+    return (job if job and job.is_unfinished else None, job if job and job.state == JobState.FAILED else None)
 
 
 def _newest_probes() -> dict[str, EndpointProbe]:

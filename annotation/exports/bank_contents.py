@@ -10,7 +10,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from django.db.models import Count, QuerySet
@@ -20,7 +20,7 @@ from msgspec.json import decode
 from msgspec.json import encode as encoded
 from msgspec.structs import replace
 
-from annotation.enums import IdentifierKind, ImageState, ImportKind, ImportState, QuestionState, RenditionKind, Word, _
+from annotation.enums import IdentifierKind, ImportKind, ImportState, QuestionState, Word, _
 from annotation.exports import tables
 from annotation.exports.kernels.data_card import EditStep
 from annotation.exports.kernels.question_records import (
@@ -42,7 +42,6 @@ from annotation.models import (
     BankImport,
     Edit,
     Gate,
-    Image,
     Question,
     QuestionBank,
     Rendition,
@@ -52,14 +51,13 @@ from annotation.models import (
     SourceIdentifier,
 )
 from annotation.questionbank.editing import labels_of_exam
-from annotation.questionbank.gates import gate_of
 from annotation.questionbank.kernels.column_matching import FIELD
 from annotation.questionbank.kernels.entries import STATE
 from annotation.questionbank.kernels.examfields import IMAGE_LISTS, TABLE_LISTS, ExamReader
 from annotation.questionbank.kernels.question_checks import PartState
 from annotation.questionbank.kernels.records import parsed, read_source
 from annotation.questionbank.priors import images_at, keys_of_questions, roots_of
-from annotation.questionbank.validity import gate_is
+from annotation.questionbank.validity import gate_is, gate_of
 
 AT_ONCE = 1_000
 Record = tuple[StoredQuestion, dict[str, Any]]  # with its usual record
@@ -278,58 +276,6 @@ def _step(row: WordingRow, edit: Edit | None, settled_in: str) -> EditStep:
     """``settled_in``: the round that last settled the wording before, where the edit names none."""
     prompted_by = edit.settlement.round.name if edit and edit.settlement else settled_in
     return EditStep(row.wording, edit.reason if edit else "", prompted_by)
-
-
-IMAGES_AT_ONCE = 500
-
-
-def write_images(bank: QuestionBank, exams: Collection[int], folder: Path) -> dict[str, int]:
-    """Write every available image that is named by a path; how many were written, and how many not, by the reason."""
-    counts = dict.fromkeys(("written", "in quarantine", "missing or removed", "without a path"), 0)
-    paths = _paths_of(bank, exams)
-    rows = Image.objects.filter(exam__bank=bank).order_by("pk").values_list("pk", "exam_id", "state")
-    available: list[int] = []
-    for pk, exam_id, state in rows.iterator(chunk_size=10_000):
-        if exam_id not in exams:
-            continue
-        if state in (ImageState.QUARANTINED, ImageState.CHECKING):
-            counts["in quarantine"] += 1
-        elif state != ImageState.AVAILABLE:
-            counts["missing or removed"] += 1
-        elif pk not in paths:
-            counts["without a path"] += 1
-        else:
-            available.append(pk)
-    for start in range(0, len(available), IMAGES_AT_ONCE):
-        some = available[start : start + IMAGES_AT_ONCE]
-        renditions = Rendition.objects.filter(image__in=some, kind=RenditionKind.FULL).select_related("image")
-        for rendition in renditions.order_by("image"):
-            write_png(rendition, folder / paths[rendition.image_id])
-            counts["written"] += 1
-    return counts
-
-
-def _paths_of(bank: QuestionBank, exams: Collection[int]) -> dict[int, PurePosixPath]:
-    """The first path by which each image was named."""
-    rows = SourceIdentifier.objects.filter(bank=bank, kind=IdentifierKind.IMAGE_PATH).order_by("pk")
-    found: dict[int, PurePosixPath] = {}
-    for image_id, exam_id, value in rows.values_list("image_id", "exam_id", "value").iterator(chunk_size=10_000):
-        if image_id is not None and exam_id in exams:
-            found.setdefault(image_id, _inside(value))
-    return found
-
-
-def _inside(value: str) -> PurePosixPath:
-    """Raises ExportRefused for a path that leaves the folder; none is stored so, and none is written so."""
-    path = PurePosixPath(value)
-    if path.is_absolute() or ".." in path.parts:
-        raise ExportRefused("path_outside", f"The path of an image leaves the folder: {value[:80]!r}.", status=422)
-    return path
-
-
-def write_png(rendition: Rendition, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(png_of(rendition))
 
 
 def png_of(rendition: Rendition, *, is_quarter: bool = False) -> bytes:

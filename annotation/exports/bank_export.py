@@ -10,10 +10,10 @@ import shutil
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from django.conf import settings
@@ -23,14 +23,14 @@ from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
 from annotation.audit.recording import record
-from annotation.enums import KeySource, QuestionState, Word
+from annotation.enums import IdentifierKind, ImageState, KeySource, QuestionState, RenditionKind, Word
 from annotation.enums import _ as marked
 from annotation.exports.bank_contents import (
     BankContents,
     BankQuestion,
     QuestionsWritten,
     check_form,
-    write_images,
+    png_of,
     write_questions,
 )
 from annotation.exports.bank_contents import BankForm as BankForm
@@ -39,7 +39,7 @@ from annotation.exports.kernels.data_card import CardFacts, ImportedFile, Record
 from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import Column, ExportRefused, Format, Kind, write_table
 from annotation.ingest.storage import WORKPLACE_OF_EXPORTS as WORKPLACE
-from annotation.models import Edit, Image, QuestionBank, Revision, Settlement, User
+from annotation.models import Edit, Image, QuestionBank, Rendition, Revision, Settlement, SourceIdentifier, User
 from annotation.questionbank.answers import note_seen_keys
 
 
@@ -244,3 +244,53 @@ def _note(contents: BankContents, choice: BankChoice, done: BankExported, *, act
     facts |= {"gate": str(contents.gate)} if contents.gate else {}
     facts |= {"images": done.images.get("written", 0)} if choice.images else {}
     record("bank.exported", actor=actor, at=at, subject=contents.bank, facts=facts)
+
+
+# --- images -------------------------------------------------------------------------------------------
+IMAGES_AT_ONCE = 500
+
+
+def write_images(bank: QuestionBank, exams: Collection[int], folder: Path) -> dict[str, int]:
+    """Write every available image that is named by a path; how many were written, and how many not, by the reason."""
+    counts = dict.fromkeys(("written", "in quarantine", "missing or removed", "without a path"), 0)
+    paths = _paths_of(bank, exams)
+    rows = Image.objects.filter(exam__bank=bank).order_by("pk").values_list("pk", "exam_id", "state")
+    available: list[int] = []
+    for pk, exam_id, state in rows.iterator(chunk_size=10_000):
+        if exam_id not in exams:
+            continue
+        if state in (ImageState.QUARANTINED, ImageState.CHECKING):
+            counts["in quarantine"] += 1
+        elif state != ImageState.AVAILABLE:
+            counts["missing or removed"] += 1
+        elif pk not in paths:
+            counts["without a path"] += 1
+        else:
+            available.append(pk)
+    for start in range(0, len(available), IMAGES_AT_ONCE):
+        some = available[start : start + IMAGES_AT_ONCE]
+        renditions = Rendition.objects.filter(image__in=some, kind=RenditionKind.FULL).select_related("image")
+        for rendition in renditions.order_by("image"):
+            path = folder / paths[rendition.image_id]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(png_of(rendition))
+            counts["written"] += 1
+    return counts
+
+
+def _paths_of(bank: QuestionBank, exams: Collection[int]) -> dict[int, PurePosixPath]:
+    """The first path by which each image was named."""
+    rows = SourceIdentifier.objects.filter(bank=bank, kind=IdentifierKind.IMAGE_PATH).order_by("pk")
+    found: dict[int, PurePosixPath] = {}
+    for image_id, exam_id, value in rows.values_list("image_id", "exam_id", "value").iterator(chunk_size=10_000):
+        if image_id is not None and exam_id in exams:
+            found.setdefault(image_id, _inside(value))
+    return found
+
+
+def _inside(value: str) -> PurePosixPath:
+    """Raises ExportRefused for a path that leaves the folder; none is stored so, and none is written so."""
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts:
+        raise ExportRefused("path_outside", f"The path of an image leaves the folder: {value[:80]!r}.", status=422)
+    return path

@@ -245,13 +245,7 @@ class ReviewsImported(Struct):
 
 @transaction.atomic
 def import_reviews(
-    review_round: ReviewRound,
-    *,
-    name: str,
-    content: bytes,
-    actor: User | None,
-    at: datetime,
-    dry_run: bool = False,
+    review_round: ReviewRound, *, name: str, content: bytes, actor: User | None, at: datetime, dry_run: bool = False
 ) -> ReviewsImported:
     """Store each row as a submitted review, with its blind answer and, where it is missing, its assignment.
 

@@ -19,8 +19,7 @@ from msgspec import Struct
 from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile
 from annotation.exports.tables import ExportRefused
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue_once
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue_once
 from annotation.models import Job, ReviewRound, User
 from annotation.site import home_files
 

@@ -15,9 +15,8 @@ from annotation.exports.report_files import lines_of_files
 from annotation.exports.reviews import reviewer_pseudonym
 from annotation.models import Assignment, ReviewRound, Settlement
 from annotation.outcomes.agreement import AgreementRow, DifficultyTable, RoundAgreement
-from annotation.outcomes.model_explanations import explained
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, PAPER_ISSUES, GroupBy, all_group_outcomes
-from annotation.outcomes.round_figures import leading_interval, not_asked_sentence
+from annotation.outcomes.round_figures import explained, leading_interval, not_asked_sentence
 from annotation.review.kernels.form_design import GRADES
 from annotation.review.outcomes import Outcomes, flags_asked_by_forms, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes

@@ -45,8 +45,7 @@ from annotation.generation.kernels.answer_forms import (
     texts_without_letters,
 )
 from annotation.generation.report_sources import exam_fields_of, text_of
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue_once
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue_once
 from annotation.model_calls.attempts import Asking, CallPlan, answers_of, store_batch
 from annotation.model_calls.batch_files import custom_id
 from annotation.model_calls.call_batches import start

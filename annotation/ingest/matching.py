@@ -34,7 +34,9 @@ def pending_images(source: Source, bank: QuestionBank | None, roots: Iterable[st
 
     `roots` are the bank's roots, for an upload. Only images of the bank, when one is given.
     """
-    places = [(source.root, source.path)] if source.root else _places_in_bank(source.path, roots)
+    places = [(source.root, source.path)]
+    if not source.root:
+        places = [(root, path) for path in shorter_paths(source.path) for root in roots]
     named = _named_by(places)
     if bank is not None:
         named = [row for row in named if row.bank_id == bank.pk]
@@ -154,10 +156,10 @@ def path_identifier(source: Source, image: Image, exam: Exam) -> SourceIdentifie
     )
 
 
-def _places_in_bank(path: str, roots: Iterable[str]) -> list[tuple[str, str]]:
+def shorter_paths(path: str) -> list[str]:
+    """What a question file may call a file: its path with or without the folders that wrap all."""
     parts = path.split("/")
-    paths = ["/".join(parts[start:]) for start in range(min(len(parts), MAX_STRIPPED_FOLDERS + 1))]
-    return [(root, shorter) for shorter in paths for root in roots]
+    return ["/".join(parts[start:]) for start in range(min(len(parts), MAX_STRIPPED_FOLDERS + 1))]
 
 
 def _named_by(places: list[tuple[str, str]]) -> list[SourceIdentifier]:

@@ -22,8 +22,7 @@ from annotation.enums import ImageState, JobQueue, JobState, RenditionKind, Turn
 from annotation.imaging.kernels.textwords import ALLOWED, letters_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
-from annotation.jobs.handlers import LATER, JobKind, NoParams, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import LATER, JobKind, NoParams, Progress, Result, enqueue
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
 from annotation.site.health import has_text_search
 

@@ -180,11 +180,7 @@ def case_images(revision: Revision) -> QuerySet[Image]:
 
 
 def image_descriptors(
-    images: Iterable[Image],
-    *,
-    route: str = "rendition",
-    names: Names | None = None,
-    priors: Collection[int] = (),
+    images: Iterable[Image], *, route: str = "rendition", names: Names | None = None, priors: Collection[int] = ()
 ) -> list[dict[str, Any]]:
     """What the viewer needs to show these images, in their order: plain JSON, no identifier of the source.
 

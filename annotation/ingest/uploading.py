@@ -24,8 +24,7 @@ from annotation.enums import JobQueue
 from annotation.ingest.describing import credit_images
 from annotation.ingest.kernels.credits import IngestRefused, parse_credits
 from annotation.ingest.searching import check_text
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue
 from annotation.models import Image, QuestionBank, Upload, User
 from annotation.models.fields import public_id
 from annotation.site import home_files

@@ -25,8 +25,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.enums import JobQueue, JobState
-from annotation.jobs.handlers import JobCancelled, JobPostponed, Result, handler_for
-from annotation.jobs.queueing import sweep
+from annotation.jobs.queueing import JobCancelled, JobPostponed, Result, handler_for, sweep
 from annotation.models import Job
 from annotation.refusals import Refused
 from annotation.site.logs import about, request_id

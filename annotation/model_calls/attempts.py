@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.call_enums import NO_ANSWER, CallOutcome, Ending, PromptPurpose, SentImages
-from annotation.endpoints.configured_endpoints import cost_of, endpoint_to_ask, price_on
+from annotation.endpoints.configured_endpoints import cost_of, endpoint_to_ask, permission_in_force, price_on
 from annotation.endpoints.kernels.completions import (
     REFUSAL_RULE,
     ChatSettings,
@@ -28,7 +28,6 @@ from annotation.endpoints.kernels.completions import (
     read_completion,
 )
 from annotation.endpoints.probing import newest_probe, refuted
-from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.enums import ImageState
 from annotation.model_calls.call_batches import BatchRefused, check_cap
 from annotation.model_calls.kernels.extraction import (
@@ -85,7 +84,8 @@ def read_attempt(batch: CallBatch, call: ModelCall, received: Received) -> CallA
     if call.outcome in NO_ANSWER:
         call.outcome, call.option = outcome, option
     call.n_input, call.n_cached = _sum(call.n_input, usage.n_input), _sum(call.n_cached, usage.n_cached)
-    call.n_output, call.cost = _sum(call.n_output, usage.n_output), _paid(call.cost, cost)
+    call.n_output = _sum(call.n_output, usage.n_output)
+    call.cost = call.cost if cost is None else (call.cost or Decimal(0)) + cost
     call.request_sha256 = received.request_sha256
     return CallAttempt(
         call=call,
@@ -190,10 +190,6 @@ def cost_in(price: Price | None, usage: Usage) -> Decimal | None:
 
 def _sum(before: int | None, more: int | None) -> int | None:
     return before if more is None else (before or 0) + more
-
-
-def _paid(before: Decimal | None, more: Decimal | None) -> Decimal | None:
-    return before if more is None else (before or Decimal(0)) + more
 
 
 ROWS_AT_ONCE = 1_000  # rows in one statement

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct, field
 
 from annotation.audit.recording import record
-from annotation.call_enums import NO_ANSWER, BatchState, CallOutcome, Ending
+from annotation.call_enums import NO_ANSWER, BatchState, Ending
 from annotation.model_calls.attempts import Received, read_attempt, store_attempts
 from annotation.model_calls.call_batches import BatchRefused, complete, lock_batch, permission_is_over
 from annotation.model_calls.kernels.pacing import (
@@ -24,6 +24,7 @@ from annotation.model_calls.kernels.pacing import (
     read_line,
     request_line,
 )
+from annotation.model_calls.next_calls import open_calls
 from annotation.model_calls.request_bodies import contents_of, pictures_of
 from annotation.models import CallAttempt, CallBatch, ModelCall, User
 
@@ -73,10 +74,7 @@ def _lines(batch: CallBatch, at: datetime) -> Iterator[bytes]:
 
 def _not_asked(batch: CallBatch) -> Iterator[list[ModelCall]]:
     last = 0
-    open_calls = ModelCall.objects.filter(batch=batch, outcome=CallOutcome.NOT_ASKED).select_related(
-        "revision__question", "exam"
-    )
-    while calls := list(open_calls.filter(number__gt=last).order_by("number")[:AT_ONCE]):
+    while calls := list(open_calls(batch).filter(number__gt=last).order_by("number")[:AT_ONCE]):
         yield calls
         last = calls[-1].number
 

@@ -112,14 +112,14 @@ class BatchWork(Struct):
     def next_calls(self, batch: CallBatch, most: int, now: float) -> list[ModelCall]:
         """Not asked ones: those to be tried again first. They count as taken only by ``took``."""
         again = [number for due, number in heapq.nsmallest(most, self._due) if due <= now]
-        found = list(_open_calls(batch).filter(number__in=again)) if again else []
+        found = list(open_calls(batch).filter(number__in=again)) if again else []
         if len(self._ahead) < most - len(found):
             self._read_ahead(batch, most)
         return [*found, *islice(self._ahead, most - len(found))]
 
     def _read_ahead(self, batch: CallBatch, most: int) -> None:
         """The plan of a batch never changes, so that some more calls may be read than are sent now."""
-        fresh = _open_calls(batch).filter(number__gt=self.last_number).order_by("number")
+        fresh = open_calls(batch).filter(number__gt=self.last_number).order_by("number")
         if batch.state == BatchState.TRYING:
             fresh = fresh.filter(number__lte=batch.n_first)
         self._ahead = deque(fresh[: most + READ_AHEAD])
@@ -193,7 +193,8 @@ class BatchWork(Struct):
         return ""
 
 
-def _open_calls(batch: CallBatch) -> QuerySet[ModelCall]:
+def open_calls(batch: CallBatch) -> QuerySet[ModelCall]:
+    """Those that have no answer yet, with what a request of them needs."""
     found = ModelCall.objects.filter(batch=batch, outcome=CallOutcome.NOT_ASKED)
     return found.select_related("revision__question", "exam")
 

@@ -60,11 +60,7 @@ def contents_of(batch: CallBatch, calls: Sequence[ModelCall]) -> list[CallConten
     declared = set(prompt.variables)
     return [
         CallContent(
-            batch.model,
-            fill(prompt.instruction, kept),
-            fill(prompt.text, kept),
-            tuple(call.pictures or ()),
-            settings,
+            batch.model, fill(prompt.instruction, kept), fill(prompt.text, kept), tuple(call.pictures or ()), settings
         )
         for call, own in zip(calls, values, strict=True)
         for kept in [{name: text for name, text in own.items() if name in declared}]

@@ -229,10 +229,7 @@ OUR_READING, LETTER_ALONE = "our reading", "letter alone"
 # The explanation comes first: a model writes the fields in this order, so that its reasons come before its letter.
 _SCHEMA = {
     "type": "object",
-    "properties": {
-        "explanation": {"type": "string"},
-        "answer": {"type": "string", "enum": ["A", "B", "C", "D"]},
-    },
+    "properties": {"explanation": {"type": "string"}, "answer": {"type": "string", "enum": ["A", "B", "C", "D"]}},
     "required": ["explanation", "answer"],
     "additionalProperties": False,
 }

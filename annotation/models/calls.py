@@ -19,13 +19,7 @@ from annotation.call_enums import (
     SentImages,
 )
 from annotation.enums import OptionLetter
-from annotation.models.fields import (
-    ComposedLine,
-    ComposedText,
-    PublicIdField,
-    WordField,
-    a_person_or_none,
-)
+from annotation.models.fields import ComposedLine, ComposedText, PublicIdField, WordField, a_person_or_none
 
 LONGEST_ENDPOINT = 40  # characters of a name in REXVQA_MODEL_ENDPOINTS
 LONGEST_MODEL = 200  # characters of what an endpoint calls a model
@@ -232,9 +226,7 @@ class ModelCall(models.Model):
         )
         indexes = (
             models.Index(
-                fields=["batch", "number"],
-                name="call_not_asked",
-                condition=Q(outcome=CallOutcome.NOT_ASKED.value),
+                fields=["batch", "number"], name="call_not_asked", condition=Q(outcome=CallOutcome.NOT_ASKED.value)
             ),
             models.Index(
                 fields=["batch", "outcome", "cost", "n_sent", "n_attempts", "n_input", "n_output"], name="call_tally"

@@ -9,13 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, Turn, ViewPosition
 from annotation.hashes import identifier_digest as identifier_digest
-from annotation.models.fields import (
-    ComposedLine,
-    Deletable,
-    KeptWithBank,
-    PublicIdField,
-    WordField,
-)
+from annotation.models.fields import ComposedLine, Deletable, KeptWithBank, PublicIdField, WordField
 
 
 class Exam(models.Model):

@@ -19,13 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from msgspec import Struct
 
 from annotation.enums import JobQueue, JobState, KeyUse, LinkState, Role, Word
-from annotation.models.fields import (
-    ComposedLine,
-    KeptWithRound,
-    PublicIdField,
-    WordField,
-    a_person_or_none,
-)
+from annotation.models.fields import ComposedLine, KeptWithRound, PublicIdField, WordField, a_person_or_none
 
 
 class TokenScope(Word):
@@ -179,9 +173,7 @@ class Membership(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["user", "role", "round"], name="membership_once_per_round"),
             models.UniqueConstraint(
-                fields=["user", "role"],
-                condition=models.Q(round__isnull=True),
-                name="membership_once_per_site",
+                fields=["user", "role"], condition=models.Q(round__isnull=True), name="membership_once_per_site"
             ),
         )
 
@@ -221,9 +213,7 @@ class Invitation(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["token_sha256", "role", "round"], name="invitation_once_per_round"),
             models.UniqueConstraint(
-                fields=["token_sha256", "role"],
-                condition=models.Q(round__isnull=True),
-                name="invitation_once_per_site",
+                fields=["token_sha256", "role"], condition=models.Q(round__isnull=True), name="invitation_once_per_site"
             ),
         )
 

@@ -12,12 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import FindingPlace
 from annotation.models.calls import LONGEST_ENDPOINT, LONGEST_MODEL
-from annotation.models.fields import (
-    ComposedLine,
-    PublicIdField,
-    WordField,
-    a_person_or_none,
-)
+from annotation.models.fields import ComposedLine, PublicIdField, WordField, a_person_or_none
 
 
 class FindingQuerySet(models.QuerySet["Finding"]):
@@ -141,7 +136,7 @@ class ReleasedQuestion(models.Model):
 
     release = models.ForeignKey(Release, on_delete=models.PROTECT, related_name="questions")
     revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
-    split = models.CharField(max_length=7)  # of annotation.exports.kernels.splits.Split
+    split = models.CharField(max_length=7)  # of annotation.exports.kernels.data_card.Split
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["release", "revision"], name="released_once"),)

@@ -122,7 +122,8 @@ def take_next(review_round: ReviewRound, adjudicator: User, *, at: datetime) -> 
     begun = mine.filter(state__in=UNFINISHED).order_by("position").first()
     if begun is not None:
         return begun
-    found = next((one for one in free(review_round) if one.pk not in _barred(review_round, adjudicator)), None)
+    not_theirs = {one.pk for one, _why in barred(review_round, adjudicator)}
+    found = next((one for one in free(review_round) if one.pk not in not_theirs), None)
     if found is None:
         return None
     position = (mine.aggregate(last=Max("position"))["last"] or 0) + 1
@@ -142,11 +143,6 @@ def free(review_round: ReviewRound) -> QuerySet[Settlement]:
     """What no adjudicator has: never taken, or handed back."""
     nobody = Q(assignment=None) | Q(assignment__state__in=GONE)
     return disputed(review_round).filter(nobody).select_related("revision__question")
-
-
-def _barred(review_round: ReviewRound, adjudicator: User) -> set[int]:
-    """The free questions that this person must not judge."""
-    return {settlement.pk for settlement, _why in barred(review_round, adjudicator)}
 
 
 def barred(review_round: ReviewRound, adjudicator: User) -> list[tuple[Settlement, str]]:

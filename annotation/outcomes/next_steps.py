@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from annotation.contributions import contributed
 from annotation.enums import AssignmentState, ImageState, QuestionState, Role, RoundState
+from annotation.ingest.completeness import ImageCounts, images_of_bank
 from annotation.models import (
     Assignment,
     CalibrationResult,
@@ -36,7 +37,6 @@ from annotation.models import (
 )
 from annotation.models.fields import AsRead, sorted_as
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection, first_due
-from annotation.questionbank.image_counts import ImageCounts, images_of_bank
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.onlookers import may_see_outcomes
 from annotation.review.rounds import MissingImages, missing_images

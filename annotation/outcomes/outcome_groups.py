@@ -24,10 +24,9 @@ from annotation.enums import _ as marked
 from annotation.models import BankImport, Finding, QuestionBank, Review, ReviewRound, Settlement, User
 from annotation.models.fields import AsRead
 from annotation.questionbank.filters import ANY, BankFilter, BankSearch, Choices, Rows
-from annotation.questionbank.gates import MOST_COUNTED, GateCount, count_gate, gate_of
 from annotation.questionbank.kernels.question_checks import DIVERSITY, EXPERT, GATED, JUDGED, PARTS, PartState
 from annotation.questionbank.kernels.rules import RULES
-from annotation.questionbank.validity import gate_is, part_is
+from annotation.questionbank.validity import MOST_COUNTED, GateCount, count_gate, gate_is, gate_of, part_is
 from annotation.review.kernels.settling import Against
 from annotation.review.onlookers import (
     questions_hidden_from,
@@ -194,9 +193,7 @@ def _flagged(search: BankSearch, value: str) -> QuerySet[Any, Any]:
     """The questions whose review, in the version that counts and of whichever wording, has the flag."""
     later = Review.objects.filter(assignment=OuterRef("assignment"), version__gt=OuterRef("version"))
     reviews = Review.objects.filter(
-        ~Exists(later),
-        assignment__round__in=_rounds_of(search),
-        assignment__round__plan__bank=search.bank,
+        ~Exists(later), assignment__round__in=_rounds_of(search), assignment__round__plan__bank=search.bank
     ).alias(words=Cast("flags", CharField()))
     reviews = reviews.exclude(assignment__revision__question__in=questions_hidden_from(search.person))
     reviews = reviews.exclude(flags=[]) if value == ANY else reviews.filter(words__contains=f'"{value}"')

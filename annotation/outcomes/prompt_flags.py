@@ -292,16 +292,13 @@ def fresh_round(review_round: ReviewRound, *, actor: User, at: datetime) -> Revi
         actor=actor,
         at=at,
     )
-    for person in _coordinators(review_round):
+    # those of this round alone would not find another one
+    coordinators = User.objects.filter(memberships__round=review_round, memberships__role=Role.COORDINATOR)
+    for person in coordinators.order_by("pk"):
         add_role(person, Role.COORDINATOR, made, granted_by=actor, actor=actor, at=at)
     facts = {"from": review_round.slug, "questions": len(revisions)}
     record("round.made_of_revised", actor=actor, at=at, subject=made, facts=facts)
     return made
-
-
-def _coordinators(review_round: ReviewRound) -> QuerySet[User]:
-    """Those of this round alone, who would not find another one."""
-    return User.objects.filter(memberships__round=review_round, memberships__role=Role.COORDINATOR).order_by("pk")
 
 
 def free_name(name: str) -> str:

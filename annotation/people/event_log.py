@@ -16,8 +16,7 @@ from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import FIRST, AuditRefused, checked_head, events_in_order, record, verify
 from annotation.contributions import contributed
 from annotation.enums import FINAL_STATES, AssignmentState, JobState, Role
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue_once
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue_once
 from annotation.models import Assignment, AuditEvent, Job, User
 from annotation.people.accounts import people_matching
 from annotation.people.event_things import keys_of, names_of, things, type_in_words

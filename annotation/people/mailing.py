@@ -24,8 +24,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import JobQueue
-from annotation.jobs.handlers import SOON, JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import SOON, JobKind, Progress, Result, enqueue
 from annotation.models import User
 from annotation.models.fields import public_id
 from annotation.people.accounts import password_link

@@ -14,9 +14,9 @@ from msgspec import Struct, field
 from annotation.backup.taking import is_backup_due, kept_backups
 from annotation.contributions import contributed
 from annotation.enums import AssignmentState, ImageState, Role, RoundState
+from annotation.ingest.completeness import ImageCounts
 from annotation.models import Assignment, Image, Job, ReviewRound, User
 from annotation.people.invitations import open_invitations
-from annotation.questionbank.image_counts import ImageCounts
 from annotation.site.permissions import site_roles
 from annotation.site.zones import time_text
 

@@ -26,7 +26,7 @@ def read_truth(revision: Revision, *, person: User, at: datetime) -> AnswerKey:
     """
     if not is_coordinator(person):
         raise BankRefused("key_hidden", _("Key, explanation, report and images are for coordinators."), status=403)
-    if awaits_blind_answer(person, revision.question_id):
+    if blind_assignments(person).filter(revision__question=revision.question_id).exists():
         sentence = _(
             "You review this question yourself: key, explanation and report are hidden until you have answered it."
         )
@@ -34,11 +34,6 @@ def read_truth(revision: Revision, *, person: User, at: datetime) -> AnswerKey:
     question = Question.objects.filter(pk=revision.question_id)
     note_seen_keys(person, question, source=KeySource.QUESTION_PAGE, subject=revision.question, at=at)
     return AnswerKey.objects.select_related("report").defer("extra").get(pk=revision.pk)
-
-
-def awaits_blind_answer(person: User, question_id: int) -> bool:
-    """Whether a round that is not closed has the person down for a blind answer that is not stored yet."""
-    return blind_assignments(person).filter(revision__question=question_id).exists()
 
 
 def blind_assignments(person: User) -> models.QuerySet[Assignment]:
@@ -49,12 +44,7 @@ def blind_assignments(person: User) -> models.QuerySet[Assignment]:
 
 
 def note_seen_keys(
-    person: User,
-    questions: models.QuerySet[Question],
-    *,
-    source: KeySource,
-    subject: models.Model,
-    at: datetime,
+    person: User, questions: models.QuerySet[Question], *, source: KeySource, subject: models.Model, at: datetime
 ) -> None:
     """Store which of these keys the person sees for the first time, with an audit event; nothing when all are known."""
     known = SeenKey.objects.filter(person=person).values("question")

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from annotation.files.kernels.strictjson import FileRefused
 from annotation.imaging.kernels.codestreams import ImageRefused
-from annotation.ingest.matching import MAX_STRIPPED_FOLDERS
+from annotation.ingest.matching import shorter_paths
 from annotation.ingest.source_files import ZIP_MAGIC, Archive, ArchiveLimits, is_companion, open_archive
 from annotation.models import Image
 from annotation.questionbank.importing import ImportResult, QuestionFile, Watcher, images_root, import_questions
@@ -103,7 +103,7 @@ def pictures_of(whole: Path, paths: Sequence[str], folder: Path, watch: Watcher)
     from annotation.ingest.sandbox import Decoder
 
     with open_archive(whole, _limits()) as archive, Decoder(Path(settings.TEMP_ROOT)) as decoder:
-        places = {place: name for name in reversed(archive.names) for place in _places(name)}
+        places = {place: name for name in reversed(archive.names) for place in shorter_paths(name)}
         hashes = dict[str, str]()
         for n_done, path in enumerate(paths):
             watch(n_done, len(paths))
@@ -123,12 +123,6 @@ def pictures_of(whole: Path, paths: Sequence[str], folder: Path, watch: Watcher)
 
 def place_of_picture(folder: Path, path: str) -> Path:
     return folder / f"{hashlib.sha256(path.encode()).hexdigest()[:32]}.webp"
-
-
-def _places(name: str) -> list[str]:
-    """What a question file may call this member, as ingest finds it: with or without the folders that wrap all."""
-    parts = name.split("/")
-    return ["/".join(parts[start:]) for start in range(min(len(parts), MAX_STRIPPED_FOLDERS + 1))]
 
 
 def _limits() -> ArchiveLimits:

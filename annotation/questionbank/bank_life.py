@@ -23,8 +23,7 @@ from annotation.audit.deleting import note_purged
 from annotation.audit.recording import record
 from annotation.contributions import contributed
 from annotation.enums import IdentifierKind, ImageState, ImportState, JobQueue
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue
 from annotation.models import (
     AnswerKey,
     Assignment,

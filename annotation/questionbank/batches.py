@@ -6,8 +6,6 @@ batch needs to know of earlier batches it looks up by digest, so that memory doe
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from json.encoder import encode_basestring
@@ -18,7 +16,7 @@ from django.db.models import Max
 from msgspec import Struct
 
 from annotation.enums import IdentifierKind, ImageState
-from annotation.hashes import identifier_digest, image_path_digest
+from annotation.hashes import identifier_digest, image_path_digest, keyed_pseudonym
 from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
 from annotation.questionbank.bulk import Row, insert_rows, public_ids, reserve_ids
 from annotation.questionbank.kernels.examfields import ExamRecord, ImageReference
@@ -94,9 +92,8 @@ class BatchStore:
         self._import_id = import_id
         self._root = root
         self._roots = roots_of(bank_id, root)
-        self.moved: dict[str, list[int]] = defaultdict(
-            list
-        )  # by split: questions of the bank that had another, or none
+        # By split: questions of the bank that had another, or none.
+        self.moved: dict[str, list[int]] = defaultdict(list)
         self._is_new = not Question.objects.filter(bank_id=bank_id).exists()
         self._seen_exams: set[str] = set()  # of a dry run: what earlier batches would have stored
         self._seen_images: set[tuple[str, str]] = set()
@@ -208,12 +205,11 @@ class BatchStore:
         return (digest, kind.value, value, root, numbers, self._bank_id, *named)
 
     def _add_exams(self, exams: Sequence[ExamRecord]) -> dict[str, int]:
-        ids = reserve_ids(Exam, len(exams))
+        ids, key = reserve_ids(Exam, len(exams)), settings.PSEUDONYM_KEY.encode()
         rows = [
             (
-                *(pk, name, self._bank_id, self._import_id, pseudonym("exam", exam.key)),
-                *(pseudonym("patient", exam.patient_number) if exam.patient_number else "", exam.age_years),
-                exam.sex.value,
+                *(pk, name, self._bank_id, self._import_id, keyed_pseudonym(key, "exam", exam.key)),
+                *(keyed_pseudonym(key, "patient", exam.patient_number), exam.age_years, exam.sex.value),
             )
             for pk, name, exam in zip(ids, public_ids(len(exams)), exams, strict=True)
         ]
@@ -344,12 +340,6 @@ def _brings_back(
 def _hashed(one: Wording) -> tuple[str, tuple[str, ...], str, str, tuple[str, ...]]:
     groups = (one.task, one.category, one.subcategory, one.question_class)
     return one.stem, one.options, one.key, one.explanation, groups
-
-
-def pseudonym(kind: str, value: str) -> str:
-    """A keyed stand-in of 16 characters for a patient or an exam: stable here, meaningless elsewhere."""
-    key = settings.PSEUDONYM_KEY.encode()
-    return hmac.digest(key, f"{kind}\n{value}".encode(), hashlib.sha256).hex()[:16]
 
 
 def _add_reports(match: Match, exam_ids: dict[str, int]) -> dict[tuple[int, str], int]:

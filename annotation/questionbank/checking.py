@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from annotation.audit.recording import record
 from annotation.enums import FindingPlace, OptionLetter
-from annotation.jobs.handlers import JobKind
+from annotation.jobs.queueing import JobKind
 from annotation.models import (
     AnswerKey,
     ClassScore,

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import FindingPlace, QuestionState
-from annotation.jobs.handlers import Progress, Result
+from annotation.jobs.queueing import Progress, Result
 from annotation.models import Finding, QuestionBank, ReleasedQuestion, Revision, User
 from annotation.questionbank.checking import (
     DuplicatesParams,
@@ -109,12 +109,7 @@ class BankTexts:
 
 
 def check_duplicates(
-    bank: QuestionBank,
-    *,
-    actor: User | None,
-    at: datetime,
-    threshold: float = THRESHOLD,
-    watch: Watch | None = None,
+    bank: QuestionBank, *, actor: User | None, at: datetime, threshold: float = THRESHOLD, watch: Watch | None = None
 ) -> DuplicateResult:
     """Compare all current questions of a bank; each that is like another one gets a finding that names the nearest.
 
@@ -134,12 +129,7 @@ def check_duplicates(
 
 
 def check_twins(
-    bank: QuestionBank,
-    *,
-    actor: User | None,
-    at: datetime,
-    threshold: float = THRESHOLD,
-    watch: Watch | None = None,
+    bank: QuestionBank, *, actor: User | None, at: datetime, threshold: float = THRESHOLD, watch: Watch | None = None
 ) -> TwinResult:
     """Compare the current questions of a bank that is not public with those of all public banks, by the same rule.
 
@@ -179,12 +169,7 @@ def find_released(
 
 
 def check_released(
-    bank: QuestionBank,
-    *,
-    actor: User | None,
-    at: datetime,
-    threshold: float = THRESHOLD,
-    watch: Watch | None = None,
+    bank: QuestionBank, *, actor: User | None, at: datetime, threshold: float = THRESHOLD, watch: Watch | None = None
 ) -> ReleasedResult:
     """As ``find_released``, with findings that come and go as those of ``check_duplicates`` do.
 

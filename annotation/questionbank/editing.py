@@ -144,13 +144,7 @@ def revise(
         raise BankRefused("withdrawn", _("The question is withdrawn: bring it back first."))
     revision = _store(current, wording, at)
     Edit.objects.create(
-        revision=revision,
-        before=current,
-        author=actor,
-        reason=reason,
-        settlement=settlement,
-        undoes=undoes,
-        made_at=at,
+        revision=revision, before=current, author=actor, reason=reason, settlement=settlement, undoes=undoes, made_at=at
     )
     move_questions([revision.pk], QuestionState.REVISED)
     one = Question.objects.filter(pk=question.pk)

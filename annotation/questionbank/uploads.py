@@ -20,8 +20,7 @@ from annotation.audit.recording import record
 from annotation.enums import ImportState, JobQueue, JobState
 from annotation.files.kernels.strictjson import FileRefused
 from annotation.ingest.uploading import SentFile, keep_upload
-from annotation.jobs.handlers import SOON, JobCancelled, JobKind, JobPostponed, Progress, Result
-from annotation.jobs.queueing import CheckedFiles, enqueue
+from annotation.jobs.queueing import SOON, CheckedFiles, JobCancelled, JobKind, JobPostponed, Progress, Result, enqueue
 from annotation.models import BankImport, Job, QuestionBank, Revision, Upload, User
 from annotation.questionbank.archives import Member, import_files, pictures_of, sources_in, take_apart
 from annotation.questionbank.checking import check_revisions

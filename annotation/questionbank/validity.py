@@ -1,7 +1,8 @@
 """V(Q), part by part and as a whole: of one question, over a bank, and as a condition for queries.
 
-The gate of a bank names the parts that its questions have to pass; V(Q) passes where all of them do, and fails where
-one does. It is computed from what is stored whenever it is asked, never kept. What fails the gate is not drawn.
+The gate of a bank, which has versions, names the parts that its questions have to pass; V(Q) passes where all of them
+do, and fails where one does. It is computed from what is stored whenever it is asked, never kept. What fails the gate
+is not drawn.
 
 Whoever calls has seen to it that the person may know: reasons may tell the key.
 """
@@ -14,27 +15,34 @@ from datetime import datetime
 from functools import reduce
 from operator import and_, or_
 
+from django.core.cache import cache
+from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
+from annotation.audit.recording import record
 from annotation.enums import Difficulty, ImportKind, QuestionState, RoundState
 from annotation.models import (
     Assignment,
     ClassScore,
     ClassThreshold,
     Finding,
+    Gate,
     Question,
     QuestionBank,
     Revision,
+    User,
 )
 from annotation.models.review import ANSWERED_BLIND
+from annotation.questionbank.checking import QualityRefused
 from annotation.questionbank.kernels.question_checks import (
     BIAS,
     BY_RATING,
     BY_VERDICT,
     DIVERSITY,
     FORM,
+    GATED,
     IDENTIFIER_FREE,
     JUDGED,
     MODEL_NOT_EASY,
@@ -45,6 +53,7 @@ from annotation.questionbank.kernels.question_checks import (
     PartState,
     ValidityPart,
 )
+from annotation.site.slugs import listed
 
 
 class QuestionPart(Struct, frozen=True):
@@ -71,14 +80,6 @@ class PartCount(Struct, frozen=True):
         """By state, for whoever reads it; where no question is examined none passes and none fails: None."""
         is_known = self.n_not_examined < self.n_questions
         return {s.value: self.counts.get(s, 0) if is_known or s == PartState.NOT_EXAMINED else None for s in PartState}
-
-    @property
-    def n_pass(self) -> int:
-        return self.counts.get(PartState.PASS, 0)
-
-    @property
-    def n_fail(self) -> int:
-        return self.counts.get(PartState.FAIL, 0)
 
     @property
     def n_not_examined(self) -> int:
@@ -137,7 +138,7 @@ def _part(
         return _of_rating(part, revision, verdicts)
     if part.code == DIVERSITY and kept:
         return QuestionPart(part, PartState.PASS, _("It is the one of its near-duplicates that is kept."))
-    if part.code == DIVERSITY and not _is_compared(revision):
+    if part.code == DIVERSITY and not Revision.objects.filter(_compared(revision.bank_id), pk=revision.pk).exists():
         return QuestionPart(part, PartState.NOT_EXAMINED, _("It was not compared with the other questions."))
     return QuestionPart(part, PartState.PASS, scored.get(part.code, ""))
 
@@ -168,13 +169,11 @@ def _of_validator(part: ValidityPart, verdict: Finding | None) -> QuestionPart:
     return QuestionPart(part, PartState(verdict.verdict), verdict.detail, verdict)
 
 
-def _is_compared(revision: Revision) -> bool:
-    last = QuestionBank.objects.filter(pk=revision.bank_id).values_list("compared_at", flat=True).first()
-    return last is not None and Revision.objects.filter(_brought_by(last), pk=revision.pk).exists()
-
-
-def _brought_by(at: datetime) -> Q:
-    """Wordings that were there at that time."""
+def _compared(bank_pk: int) -> Q:
+    """Wordings that were there when the bank was last compared; none where it never was."""
+    at = QuestionBank.objects.filter(pk=bank_pk).values_list("compared_at", flat=True).first()
+    if at is None:
+        return _NEVER
     return Q(edit__made_at__lte=at) | (~Q(bank_import__kind=ImportKind.EDITS) & Q(bank_import__finished_at__lte=at))
 
 
@@ -210,15 +209,10 @@ def _counted(
         return PartCount(part, dict(counts))
     elif part.code in (DIVERSITY, IDENTIFIER_FREE):
         counts[PartState.FAIL] = current.filter(part_is(bank, part.code, PartState.FAIL)).count()
-        n_examined = n_questions if part.code == IDENTIFIER_FREE else _n_compared(bank, current)
+        n_examined = n_questions if part.code == IDENTIFIER_FREE else current.filter(_compared(bank.pk)).count()
         counts[PartState.PASS] = max(0, n_examined - counts[PartState.FAIL])
     counts[PartState.NOT_EXAMINED] = n_questions - sum(counts.values())
     return PartCount(part, dict(counts))
-
-
-def _n_compared(bank: QuestionBank, current: QuerySet[Revision]) -> int:
-    last = QuestionBank.objects.filter(pk=bank.pk).values_list("compared_at", flat=True).first()
-    return 0 if last is None else current.filter(_brought_by(last)).count()
 
 
 def _verdict_counts(current: QuerySet[Revision]) -> dict[str, Counter[PartState]]:
@@ -259,7 +253,8 @@ def part_is(bank: QuestionBank, code: str, state: PartState) -> Q:
         fails, undecided = _has(_against(bank, [code])), _judged(bank, code, (PartState.UNDECIDED,))
         if state == PartState.UNDECIDED:
             return undecided & ~fails
-        examined = _judged(bank, code, tuple(PartState)) | _has(_with_threshold(code))
+        scored = ClassScore.objects.filter(classifier__in=ClassThreshold.objects.filter(part=code).values("classifier"))
+        examined = _judged(bank, code, tuple(PartState)) | _has(scored)
         return (examined & ~undecided if state == PartState.PASS else ~examined) & ~fails
     if state == PartState.UNDECIDED:
         return _judged(bank, code, (PartState.UNDECIDED,))
@@ -267,7 +262,7 @@ def part_is(bank: QuestionBank, code: str, state: PartState) -> Q:
         return _judged(bank, code, (PartState.PASS,), (PartState.PASS, PartState.FAIL))
     if code in JUDGED:
         return ~_judged(bank, code, tuple(PartState))
-    examined = _examined(bank, code)
+    examined = _compared(bank.pk) if code == DIVERSITY else ~_NEVER
     return (examined if state == PartState.PASS else ~examined) & ~_has(_against(bank, [code]))
 
 
@@ -306,11 +301,6 @@ def _judged(bank: QuestionBank, code: str, standing: Collection[str], dismissed:
     return _has(found.filter(dismissed_at=None, verdict__in=standing)) | _has(of_dismissed)
 
 
-def _with_threshold(code: str) -> QuerySet[ClassScore]:
-    """Scores by a classifier with a threshold for this part."""
-    return ClassScore.objects.filter(classifier__in=ClassThreshold.objects.filter(part=code).values("classifier"))
-
-
 def _has(found: QuerySet[Finding] | QuerySet[ClassScore]) -> Q:
     return Q(Exists(found.filter(revision=OuterRef("pk"))))
 
@@ -326,8 +316,92 @@ def _all(conditions: Iterable[Q]) -> Q:
     return reduce(and_, conditions, ~_NEVER)
 
 
-def _examined(bank: QuestionBank, code: str) -> Q:
-    if code != DIVERSITY:
-        return ~_NEVER
-    last = QuestionBank.objects.filter(pk=bank.pk).values_list("compared_at", flat=True).first()
-    return _NEVER if last is None else _brought_by(last)
+# --- the gate of a bank -----------------------------------------------------------------------------
+FIRST_NAME = "Gate"
+
+
+def gate_of(bank: QuestionBank) -> Gate | None:
+    """The newest; None where nobody set one, or the newest names no part."""
+    newest = Gate.objects.filter(bank=bank).first()
+    return newest if newest and newest.parts else None
+
+
+WORST_FIRST = (PartState.FAIL, PartState.UNDECIDED, PartState.NOT_EXAMINED, PartState.PASS)
+
+
+def state_by_gate(gate: Gate, parts: Iterable[QuestionPart]) -> PartState | None:
+    """V(Q) of one question, as ``gate_is`` says it in queries; None where a part of the gate is not among these."""
+    states = [one.state for one in parts if one.part.code in gate.parts]
+    return min(states, key=WORST_FIRST.index) if len(states) == len(gate.parts) else None
+
+
+@transaction.atomic
+def set_gate(bank: QuestionBank, parts: Collection[str], *, name: str = "", actor: User | None, at: datetime) -> bool:
+    """From now on V(Q) is by these parts, and no sample draws what fails one of them; none: there is no gate.
+
+    Without a name it keeps the one it has. False where it was so already. Raises QualityRefused.
+    """
+    if strange := [code for code in parts if code not in GATED]:
+        sentence = _("A gate cannot ask for %(parts)s. Choose among: %(known)s.")
+        facts = {"parts": listed(strange), "known": ", ".join(GATED)}
+        raise QualityRefused("no_part", sentence % facts, status=422, field="parts")
+    locked = QuestionBank.objects.select_for_update(of=("self",)).get(pk=bank.pk)
+    if locked.archived_at is not None:
+        raise QualityRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
+    before = Gate.objects.filter(bank=bank).first()
+    parts_before, name_before, number = (before.parts, before.name, before.number) if before else ([], FIRST_NAME, 0)
+    wanted, name = [code for code in GATED if code in parts], name.strip() or name_before
+    if (wanted, name) == (parts_before, name_before):
+        return False
+    if not wanted and name != name_before:
+        raise QualityRefused("no_part", _("Choose parts for a gate of this name."), status=422, field="parts")
+    Gate.objects.create(bank=bank, number=number + 1, name=name[:100], parts=wanted, set_by=actor, set_at=at)
+    facts_of_change = {"gate": name, "version": number + 1, "parts": wanted, "before": parts_before}
+    record("bank.gate_set", actor=actor, at=at, subject=locked, facts=facts_of_change)
+    return True
+
+
+def n_failing(bank: QuestionBank, hidden: QuerySet[Question]) -> int:
+    """What fails the gate of the bank, each question once."""
+    return _counted_by_gate(gate, hidden, PartState.FAIL) if (gate := gate_of(bank)) else 0
+
+
+def _counted_by_gate(gate: Gate, hidden: QuerySet[Question], state: PartState) -> int:
+    current = Revision.objects.in_bank(gate.bank).current().exclude(question__in=hidden)
+    return current.filter(gate_is(gate.bank, gate.parts, state)).count()
+
+
+class GateCount(Struct, frozen=True):
+    """How many questions are in each state of V(Q), and which parts keep most of them from passing."""
+
+    gate: Gate
+    counts: dict[PartState, int]
+    blocking: list[tuple[ValidityPart, PartState, int]]  # the parts of the gate with those that do not pass
+
+
+MOST_COUNTED = 5_000  # questions; of more it is counted beside the page, and kept for KEPT_SECONDS
+KEPT_SECONDS = 600
+SHOWN_BLOCKING = 3
+
+
+def count_gate(bank: QuestionBank, hidden: QuerySet[Question], *, person: User, n_questions: int) -> GateCount | None:
+    """None without a gate."""
+    if (gate := gate_of(bank)) is None:
+        return None
+    key = f"gate:{gate.pk}:{person.pk if hidden.filter(bank=bank).exists() else 0}"
+    if n_questions > MOST_COUNTED and (kept := cache.get(key)):
+        return GateCount(gate, *kept)
+    parts = count_parts(bank, hidden)
+    states = (PartState.PASS, PartState.FAIL, PartState.UNDECIDED)
+    counts = {state: _counted_by_gate(gate, hidden, state) for state in states}
+    counts[PartState.NOT_EXAMINED] = parts[0].n_questions - sum(counts.values())
+    found: list[tuple[ValidityPart, PartState, int]] = [
+        (one.part, state, n)
+        for one in parts
+        if one.part.code in gate.parts
+        for state, n in one.counts.items()
+        if state != PartState.PASS and n
+    ]
+    blocking = sorted(found, key=lambda one: -one[2])[:SHOWN_BLOCKING]
+    cache.set(key, (counts, blocking), KEPT_SECONDS)
+    return GateCount(gate, counts, blocking)

@@ -79,11 +79,6 @@ def store_events(locked: Assignment, trace: Trace, *, at: datetime) -> bool:
     return True
 
 
-def note_opening(assignment: Assignment, *, at: datetime) -> None:
-    """The server's own event: the case was opened for the first time."""
-    _insert(assignment, SERVER, [SentEvent(0, EventKind.OPENED, 0.0)], at=at)
-
-
 def add_trace(locked: Assignment, trace: Trace, *, at: datetime) -> TraceSoFar:
     """Store the events that came with a step, and return all that there are."""
     stored = [row for row in _STORED(locked.pk) if row[0] != SERVER]
@@ -139,7 +134,7 @@ def simulated_time() -> dict[str, Any]:
 
 
 def _was_damaged(locked: Assignment) -> bool:
-    answer = getattr(locked, "blind_answer", None)
+    answer = stored_answer(locked)
     return answer is not None and TimeFlag.MALFORMED in answer.time_flags
 
 
@@ -181,11 +176,11 @@ NO_BASIS = Basis()
 
 
 def mark_opened(assignment: Assignment, *, at: datetime) -> None:
-    """Store the first time that the reviewer saw the case; later times change nothing."""
+    """Store the first time that the reviewer saw the case, with an event of the server; later times change nothing."""
     if assignment.opened_at is None:
         with transaction.atomic(savepoint=False):
             if Assignment.objects.filter(pk=assignment.pk, opened_at__isnull=True).update(opened_at=at):
-                note_opening(assignment, at=at)
+                _insert(assignment, SERVER, [SentEvent(0, EventKind.OPENED, 0.0)], at=at)
         assignment.opened_at = at
 
 

@@ -271,11 +271,7 @@ def numbers_drawn(plan_id: int) -> Mapping[int, int]:
 
 
 def _allotted(
-    questions: Sequence[SampleQuestion],
-    n_people: int,
-    per_question: int,
-    seed: int,
-    conflicting: Conflicts,
+    questions: Sequence[SampleQuestion], n_people: int, per_question: int, seed: int, conflicting: Conflicts
 ) -> list[list[int]]:
     items = [Item(one.number, one.exam_id) for one in questions]
     short = too_few_for(items, n_people, per_question, set(conflicting))

@@ -279,20 +279,3 @@ def rounds_of(user: User) -> QuerySet[ReviewRound]:
 def counts_by_state(user: User, review_round: ReviewRound) -> Mapping[str, int]:
     rows = own_assignments(user, review_round).order_by().values_list("state").annotate(n=Count("pk"))
     return dict(rows)
-
-
-def categories_of(bank_id: int) -> list[str]:
-    """The categories in use in a bank, in order; one step in the index for each, so a large bank costs no more."""
-    found: list[str] = []
-    last = ""
-    while True:
-        following = (
-            Revision.objects.filter(bank_id=bank_id, category__gt=last)
-            .order_by("category")
-            .values_list("category", flat=True)
-            .first()
-        )
-        if following is None:
-            return found
-        found.append(following)
-        last = following

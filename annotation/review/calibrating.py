@@ -30,8 +30,16 @@ from annotation.models import (
 )
 from annotation.models.fields import AsRead
 from annotation.review.assigning import listed, lock_round, reviewers_of
-from annotation.review.kernels.settling import Opinion
-from annotation.review.kernels.shared_answers import BEST, RULE, VERDICT, Compared, compare, has_passed, shared_opinion
+from annotation.review.kernels.settling import (
+    BEST,
+    CALIBRATION_RULE,
+    VERDICT,
+    Compared,
+    Opinion,
+    compare,
+    has_passed,
+    shared_opinion,
+)
 from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused
 from annotation.review.outcomes import newest_reviews
 from annotation.review.viewing import viewing_of
@@ -176,7 +184,7 @@ def finish_calibration(cases: ReviewRound, person: User, *, at: datetime) -> Cal
         return stored
     compared = [one for of_one in compared_with_shared(review_round, person) for one in of_one.compared]
     values = {
-        "rule": RULE,
+        "rule": CALIBRATION_RULE,
         "n_compared": len(compared),
         "n_agreed": sum(one.agrees for one in compared),
         "passed": has_passed(compared, review_round.pass_mark or 100),
@@ -205,7 +213,7 @@ def let_in(review_round: ReviewRound, person: User, reason: str, *, actor: User,
         raise ReviewRefused("calibrated", _("%(name)s needs no leave to review in this round.") % {"name": person})
     values = {"let_in_by": actor, "let_in_at": at, "let_in_reason": text}
     result, _is_new = CalibrationResult.objects.update_or_create(
-        round=review_round, reviewer=person, defaults=values, create_defaults={**values, "rule": RULE}
+        round=review_round, reviewer=person, defaults=values, create_defaults={**values, "rule": CALIBRATION_RULE}
     )
     record("calibration.let_in", actor=actor, at=at, subject=review_round, facts={"person": person.pk, "reason": text})
     return result

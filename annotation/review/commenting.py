@@ -157,13 +157,7 @@ def mentionable(question: Question, person: User, parts: Parts) -> list[User]:
 
 @transaction.atomic
 def add_comment(
-    question: Question,
-    text: str,
-    *,
-    mentioned: Collection[int] = (),
-    is_todo: bool = False,
-    actor: User,
-    at: datetime,
+    question: Question, text: str, *, mentioned: Collection[int] = (), is_todo: bool = False, actor: User, at: datetime
 ) -> QuestionComment:
     """Store a comment; who is mentioned finds it on the home page, and gets an e-mail where a mail server is set up.
 

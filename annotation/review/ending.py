@@ -136,12 +136,7 @@ def settle_round(review_round: ReviewRound, *, at: datetime) -> None:
         outcome = QuestionState.DISPUTED if reasons else QuestionState.ACCEPTED
         rows.append(
             Settlement(
-                round=review_round,
-                revision_id=revision_id,
-                outcome=outcome,
-                rule=RULE,
-                reasons=reasons,
-                settled_at=at,
+                round=review_round, revision_id=revision_id, outcome=outcome, rule=RULE, reasons=reasons, settled_at=at
             )
         )
     Settlement.objects.bulk_create(rows, batch_size=BATCH)

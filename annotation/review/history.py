@@ -191,11 +191,7 @@ def _reviews(assignments: Sequence[Assignment], visible: dict[int, frozenset[Oth
         parts = visible[review_round.pk]
         if OthersPart.REVIEWS not in parts:
             continue
-        facts = {
-            "n": one.revision.number,
-            "round": review_round.name,
-            "verdict": review.get_verdict_display(),
-        }
+        facts = {"n": one.revision.number, "round": review_round.name, "verdict": review.get_verdict_display()}
         sentence = (
             _("Revision %(n)s was reviewed by the adjudicator of “%(round)s”: %(verdict)s.")
             if one.round.adjudicates_id

@@ -330,39 +330,26 @@ def _rows(rounds: Sequence[ReviewRound], stratum_of: dict[int, str]) -> list[_Ro
             best=F("assignment__blind_answer__best"),
             meant=F("assignment__blind_answer__meant"),
         )
-        .values_list(
-            "form",
-            "revision_id",
-            "exam",
-            "patient",
-            "best",
-            "meant",
-            "flags",
-            "grades",
-            "verdict",
-            "needs_image",
-            "relevant",
-            "category",
-        )
     )
+    columns = ("form", "revision_id", "exam", "patient", "best", "meant", "flags", "grades", "verdict", "needs_image")
     asked = asked_by_forms()
     return [
         _Row(
-            asked=asked(form, best, flags),
-            question=revision,
-            stratum=stratum_of.get(revision, ""),
-            cluster=patient or f"exam {exam}",
-            flags=frozenset(flags),
-            grades=grades,
-            verdict=verdict,
-            needs_image=needs_image,
-            relevant=relevant,
-            category=category,
-            best=best,
-            meant=(meant if meant != "none" else "") if meant else best,
-            key=keys[revision],
+            asked=asked(one.form, one.best, one.flags),
+            question=one.revision_id,
+            stratum=stratum_of.get(one.revision_id, ""),
+            cluster=one.patient or f"exam {one.exam}",
+            flags=frozenset(one.flags),
+            grades=one.grades,
+            verdict=one.verdict,
+            needs_image=one.needs_image,
+            relevant=one.relevant,
+            category=one.category,
+            best=one.best,
+            meant=(one.meant if one.meant != "none" else "") if one.meant else one.best,
+            key=keys[one.revision_id],
         )
-        for form, revision, exam, patient, best, meant, flags, grades, verdict, needs_image, relevant, category in rows
+        for one in rows.values_list(*columns, "relevant", "category", named=True)
     ]
 
 

@@ -89,11 +89,7 @@ def store_form(name: str, design: FormDesign, *, actor: User | None, at: datetim
     if newest is not None and stored_design(newest.design) == design:
         return newest
     made = ReviewForm.objects.create(
-        name=text,
-        version=newest.version + 1 if newest else 1,
-        design=design.as_json(),
-        created_by=actor,
-        created_at=at,
+        name=text, version=newest.version + 1 if newest else 1, design=design.as_json(), created_by=actor, created_at=at
     )
     record("form.stored", actor=actor, at=at, subject=made, facts={"name": text, "version": made.version})
     return made

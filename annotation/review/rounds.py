@@ -51,7 +51,9 @@ def create_round(
     check_round_design and plan_assignments refuse; then nothing is stored.
     """
     name = name.strip()
-    check_round(plan, name, reviewers_per_question, seed)
+    check_name(name)
+    check_sample(plan)
+    check_numbers(reviewers_per_question, seed)
     check_viewing(viewing)
     if design.due_at is not None and design.due_at <= at:
         raise ReviewRefused("due_past", _("This moment is past. Choose a later one."), status=422, field="due_at")
@@ -147,12 +149,6 @@ def check_sample(plan: SamplingPlan) -> None:
         raise ReviewRefused("sample_archived", sentence)
 
 
-def check_round(plan: SamplingPlan, name: str, reviewers_per_question: int, seed: int) -> None:
-    check_name(name)
-    check_sample(plan)
-    check_numbers(reviewers_per_question, seed)
-
-
 def check_numbers(reviewers_per_question: int, seed: int) -> None:
     if not 1 <= reviewers_per_question <= MOST_PER_QUESTION:
         sentence = _("Each question can have 1 to %(max)s reviewers.") % {"max": MOST_PER_QUESTION}
@@ -214,11 +210,7 @@ class MissingImages(Struct, frozen=True):
             "%(n)s of %(all)s questions lacks an image that may be shown (missing or not released): %(names)s.",
             "%(n)s of %(all)s questions lack an image that may be shown (missing or not released): %(names)s.",
             len(self.numbers),
-        ) % {
-            "n": len(self.numbers),
-            "all": self.n_questions,
-            "names": listed([str(number) for number in self.numbers]),
-        }
+        ) % {"n": len(self.numbers), "all": self.n_questions, "names": listed([str(number) for number in self.numbers])}
 
 
 def missing_images(review_round: ReviewRound) -> MissingImages:
@@ -272,13 +264,6 @@ def purge_round(review_round: ReviewRound, at: datetime) -> bool:
 
 
 def has_work(review_round: ReviewRound) -> bool:
-    """Whether anybody has stored an answer or a review in it."""
-    return (
-        BlindAnswer.objects.filter(_within("assignment__", review_round)).exists()
-        or Review.objects.filter(_within("assignment__", review_round)).exists()
-    )
-
-
-def _within(path: str, review_round: ReviewRound) -> Q:
-    """Of the round itself, or of its calibration."""
-    return Q(**{f"{path}round": review_round}) | Q(**{f"{path}round__calibrates": review_round})
+    """Whether anybody has stored an answer or a review in it, or in its calibration."""
+    within = Q(assignment__round=review_round) | Q(assignment__round__calibrates=review_round)
+    return BlindAnswer.objects.filter(within).exists() or Review.objects.filter(within).exists()

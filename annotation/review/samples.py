@@ -22,22 +22,12 @@ from annotation.audit.recording import record
 from annotation.contributions import contributed
 from annotation.enums import AssignmentState, QuestionState
 from annotation.ingest.completeness import has_lost_images
-from annotation.models import (
-    Assignment,
-    Gate,
-    QuestionBank,
-    ReviewRound,
-    Revision,
-    SampledQuestion,
-    SamplingPlan,
-    User,
-)
+from annotation.models import Assignment, Gate, QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
 from annotation.models.fields import AsRead
 from annotation.questionbank.bulk import insert_rows
 from annotation.questionbank.filters import BankSearch, in_state
-from annotation.questionbank.gates import gate_of
 from annotation.questionbank.kernels.question_checks import PartState
-from annotation.questionbank.validity import gate_is
+from annotation.questionbank.validity import gate_is, gate_of
 from annotation.refusals import Refused
 from annotation.review.frames import LostQuestion, described_frame, listed_frame, lost_questions
 from annotation.review.kernels.allotment import repeats_in

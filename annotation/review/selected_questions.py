@@ -22,8 +22,7 @@ from msgspec import Struct
 from annotation.audit.recording import record
 from annotation.enums import JobQueue, QuestionState, Word
 from annotation.enums import _ as marked
-from annotation.jobs.handlers import JobKind, JobRefused, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import JobKind, JobRefused, Progress, Result, enqueue
 from annotation.models import AuditEvent, Job, Question, QuestionBank, QuestionTag, User
 from annotation.models.question import LONGEST_TAG
 from annotation.questionbank.filters import BankFilter, BankSearch, Rows
@@ -394,9 +393,7 @@ def _why_left(why: str, n: int) -> str:
         "tagged": ngettext("%(n)s had the tag before", "%(n)s had the tag before", n),
         "not_tagged": ngettext("%(n)s did not have the tag", "%(n)s did not have the tag", n),
         "changed_since": ngettext(
-            "%(n)s was changed by somebody after you had asked",
-            "%(n)s were changed by somebody after you had asked",
-            n,
+            "%(n)s was changed by somebody after you had asked", "%(n)s were changed by somebody after you had asked", n
         ),
         "judged": ngettext(
             "%(n)s was left out, since you judge it in a round under way",

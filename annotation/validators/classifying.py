@@ -19,8 +19,7 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import FindingPlace, JobQueue
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue, job_under_way
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue, job_under_way
 from annotation.models import (
     Classifier,
     ClassScore,
@@ -39,8 +38,8 @@ from annotation.questionbank.kernels.rules import CLASSIFIED_BIAS, CLASSIFIED_ID
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.folder_models import CLASSIFIERS, folder_named, n_threads, usable
-from annotation.validators.kernels.class_thresholds import ClassCurve, at_threshold, curve_of, part_of_class
 from annotation.validators.kernels.model_folder import ClassifierFolder, read_classifier_folder
+from annotation.validators.kernels.validator_exam import ClassCurve, at_threshold, curve_of, part_of_class
 from annotation.validators.labelled_sets import ClassifierRefused, scored_in, store_labelled, texts_of
 
 RULE_OF = {IDENTIFIER_FREE: CLASSIFIED_IDENTIFIER, BIAS: CLASSIFIED_BIAS}  # by part of V(Q)
@@ -70,9 +69,7 @@ def classifier_named(name: str, *, at: datetime) -> Classifier:
     """The one that the folder holds now. Raises ClassifierRefused."""
     folder = _folder(name)
     made, _is_new = Classifier.objects.get_or_create(
-        folder=name,
-        fingerprint=folder.fingerprint,
-        defaults={"labels": list(folder.labels), "created_at": at},
+        folder=name, fingerprint=folder.fingerprint, defaults={"labels": list(folder.labels), "created_at": at}
     )
     return made
 

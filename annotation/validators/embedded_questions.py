@@ -22,8 +22,7 @@ from annotation.audit.recording import record
 from annotation.contributions import reads_in_bank
 from annotation.endpoints.client import Limits
 from annotation.hashes import sha256_of
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue, job_under_way
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue, job_under_way
 from annotation.models import Embedding, Finding, Job, QuestionBank, QuestionVector, Revision, User
 from annotation.questionbank.checking import (
     COMPARISON,
@@ -78,16 +77,12 @@ class EmbeddingPlan(Struct, frozen=True):
         }
 
 
-def embedding_of(source: VectorSource) -> Embedding | None:
-    return Embedding.objects.filter(endpoint=source.endpoint, model=source.model).first()
-
-
 def plan_embedding(bank: QuestionBank, endpoint: str, model: str, *, at: datetime) -> EmbeddingPlan:
     """What is missing, of an endpoint or ``folder:NAME``. Raises EmbeddingRefused, EndpointRefused, SendingRefused."""
     if bank.archived_at is not None:
         raise EmbeddingRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
     source = source_named(bank, endpoint, model, at=at)
-    known = embedding_of(source)
+    known = Embedding.objects.filter(endpoint=source.endpoint, model=source.model).first()
     current = Revision.objects.in_bank(bank).current().order_by("question__number")
     missing: dict[str, list[int]] = {}
     have = QuestionVector.objects.filter(embedding=known).values("revision")

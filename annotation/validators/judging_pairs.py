@@ -15,8 +15,7 @@ from msgspec import Struct
 from annotation.audit.recording import record
 from annotation.contributions import reads_in_bank
 from annotation.enums import KeySource, Role
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue
 from annotation.models import (
     Embedding,
     JudgedPair,
@@ -33,8 +32,8 @@ from annotation.people.open_work import NextStep, WorkItem, WorkSection
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator, site_roles
-from annotation.validators.asked_about import check_reads_none
 from annotation.validators.embedded_questions import vectors_of
+from annotation.validators.validator_plans import check_reads_none
 from annotation.validators.vector_sources import EmbeddingRefused
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from annotation.audit.recording import record
 from annotation.call_enums import NO_ANSWER, BatchState
 from annotation.enums import FindingPlace, JobQueue, KeySource
 from annotation.generation.kernels.answer_forms import NotInForm, read_form, sent_text
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue_once
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue_once
 from annotation.model_calls.attempts import answers_of
 from annotation.model_calls.call_batches import act_named, acts_now, rest_in_words
 from annotation.model_calls.next_calls import CallTally, tallies

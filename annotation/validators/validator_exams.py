@@ -18,9 +18,8 @@ from msgspec import Struct
 from annotation.contributions import contributed
 from annotation.enums import EXPLANATIONS, Difficulty, RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, Revision
-from annotation.questionbank.gates import gate_of
 from annotation.questionbank.kernels.question_checks import BY_VERDICT, RATING, STATED
-from annotation.questionbank.validity import count_parts
+from annotation.questionbank.validity import count_parts, gate_of
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.outcomes import ASKED_BY, blind_answers, flags_asked_by_forms, newest_reviews
 from annotation.statistics.kernels.estimate import Estimate
@@ -54,12 +53,7 @@ class DifficultySources(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         pairs = [
-            {
-                "between": [p.first.value, p.second.value],
-                "same": p.same,
-                "kappa": p.kappa.as_json(),
-                "table": p.table,
-            }
+            {"between": [p.first.value, p.second.value], "same": p.same, "kappa": p.kappa.as_json(), "table": p.table}
             for p in self.pairs
         ]
         return {"counts": {source.value: found for source, found in self.counts.items()}, "pairs": pairs}

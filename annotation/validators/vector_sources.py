@@ -13,9 +13,15 @@ from msgspec import Struct
 
 from annotation.call_enums import Ending
 from annotation.endpoints.client import Exchange, Limits, ModelClient
-from annotation.endpoints.configured_endpoints import checked_model, endpoint_named, endpoint_to_ask, endpoints, key_for
+from annotation.endpoints.configured_endpoints import (
+    checked_model,
+    endpoint_named,
+    endpoint_to_ask,
+    endpoints,
+    key_for,
+    permission_in_force,
+)
 from annotation.endpoints.kernels.completions import embeddings_request
-from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.model_calls.kernels.pacing import seconds_before_retry, seconds_to_wait
 from annotation.models import QuestionBank
 from annotation.models.quality import FOLDER
@@ -78,7 +84,7 @@ def asking(
 
 
 def _folder_model(folder: SentenceFolder) -> Ask:
-    from annotation.validators.kernels.sentence_model import SentenceModel  # onnxruntime and tokenizers
+    from annotation.validators.kernels.onnx_model import SentenceModel  # onnxruntime and tokenizers
 
     def vectors(texts: list[str]) -> Vectors:
         with usable(folder.name, EmbeddingRefused):

@@ -26,7 +26,7 @@ from annotation.outcomes.adjudicating import (
     show_reviews,
     take_next,
 )
-from annotation.outcomes.overview import own_adjudication
+from annotation.outcomes.attention import own_adjudication
 from annotation.review.ending import reasons_text
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.site.permissions import is_adjudicator, knows_round

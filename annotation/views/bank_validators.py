@@ -22,20 +22,18 @@ from annotation.enums import Role
 from annotation.forms.model_endpoints import GateForm, ValidatorForm
 from annotation.models import Question, QuestionBank, Revision, ValidatorRun
 from annotation.outcomes.outcome_groups import valid_shown_to
-from annotation.questionbank.gates import MOST_COUNTED, gate_of, n_failing, set_gate
 from annotation.questionbank.kernels.question_checks import GATED, JUDGED, PARTS, RATING, STATED
-from annotation.questionbank.validity import count_parts
+from annotation.questionbank.validity import MOST_COUNTED, count_parts, gate_of, n_failing, set_gate
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
-from annotation.validators.asked_about import ValidatorRefused, check_reads_none
 from annotation.validators.kernels.validator_exam import REFERENCES
 from annotation.validators.taking_verdicts import act_on_run, asked_with, failing, note_read, runs_of
 from annotation.validators.validator_exams import compare_sources, examined, exams_by_reviewers
-from annotation.validators.validator_plans import begin_checks, plan_checks
+from annotation.validators.validator_plans import ValidatorRefused, begin_checks, check_reads_none, plan_checks
 from annotation.views.site.confirming import run_and_flash, run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 

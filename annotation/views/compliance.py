@@ -14,7 +14,7 @@ from annotation.questionbank.checking import count_identifiers
 from annotation.review.onlookers import withheld_questions
 from annotation.validators.classifying import ask_for_scores, classifiers_of, set_threshold
 from annotation.validators.folder_models import CLASSIFIERS, folders
-from annotation.validators.kernels.class_thresholds import part_of_class
+from annotation.validators.kernels.validator_exam import part_of_class
 from annotation.views.bank_validators import bank_of
 from annotation.views.site.confirming import begin_and_follow, run_and_flash, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required

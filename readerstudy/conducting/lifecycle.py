@@ -14,8 +14,7 @@ from django.utils.translation import ngettext
 from annotation.audit import deleting
 from annotation.audit.deleting import BinRefused, note_purged
 from annotation.audit.recording import record
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue, job_under_way
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue, job_under_way
 from annotation.models import Invitation, Job, QuestionBank, User
 from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import commitment_holds

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.enums import Difficulty, QuestionState, Task
-from annotation.generation.question_origins import generated_in, holds_generated
+from annotation.generation.generation_progress import generated_in, holds_generated
 from annotation.ingest.completeness import has_lost_images
 from annotation.models import Question, QuestionBank, Revision
 from annotation.models.question import RevisionQuerySet

@@ -12,8 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue_once
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue_once
 from annotation.models import Job, User
 from annotation.site import home_files
 from readerstudy.analysis.storing import see_analysis

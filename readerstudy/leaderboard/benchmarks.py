@@ -21,8 +21,7 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import Difficulty, ImageState, JobQueue, Task
-from annotation.jobs.handlers import JobKind
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import JobKind, enqueue
 from annotation.model_calls.kernels.extraction import RULE as EXTRACTION
 from annotation.models import AnswerKey, Image, Job, QuestionBank, Revision, User
 from annotation.models.fields import public_id

@@ -26,8 +26,7 @@ from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
 from annotation.enums import Role
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue_once
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue_once
 from annotation.models import Job, User
 from annotation.models.fields import public_id
 from annotation.people.open_work import NextStep, WorkItem, WorkSection

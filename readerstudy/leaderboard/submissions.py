@@ -22,8 +22,7 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import JobQueue
-from annotation.jobs.handlers import SOON, JobKind, Progress, Result
-from annotation.jobs.queueing import CheckedFiles, enqueue_once, jobs_about
+from annotation.jobs.queueing import SOON, CheckedFiles, JobKind, Progress, Result, enqueue_once, jobs_about
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, User
 from annotation.site.home_files import is_there

@@ -33,8 +33,7 @@ from annotation.exports.tables import whole_file
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.ingest import storage
 from annotation.ingest.serving import policy_for
-from annotation.jobs.handlers import Progress, Result
-from annotation.jobs.queueing import job_under_way
+from annotation.jobs.queueing import Progress, Result, job_under_way
 from annotation.models import AnswerKey, Exam, Image, Job, QuestionBank, Rendition, Revision, User
 from annotation.models.fields import public_id
 from annotation.questionbank.kernels.fields import join_options

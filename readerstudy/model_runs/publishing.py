@@ -29,8 +29,7 @@ from annotation.audit.recording import record
 from annotation.call_enums import NO_ANSWER, OF_SERVER, BatchState, CallOutcome, SentImages
 from annotation.endpoints.kernels.completions import NOT_STORABLE, read_completion
 from annotation.enums import JobQueue
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue_once
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue_once
 from annotation.model_calls.attempts import read_answer
 from annotation.model_calls.kernels.extraction import RULE, RULES, answer_in, explanation_in
 from annotation.models import CallAttempt, CallBatch, ModelCall, PromptVersion, Revision, User

@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import JobQueue
-from annotation.jobs.handlers import SOON, JobKind, Progress, Result
-from annotation.jobs.queueing import CheckedFiles, enqueue
+from annotation.jobs.queueing import SOON, CheckedFiles, JobKind, Progress, Result, enqueue
 from annotation.models import Job, QuestionBank, Upload, User
 from readerstudy.enums import PredictionForm
 from readerstudy.models import ModelEntry, ReaderStudy

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from annotation.audit.recording import record
 from annotation.enums import ImportKind, ImportState
-from annotation.jobs.handlers import Progress, Result
+from annotation.jobs.queueing import Progress, Result
 from annotation.models import AnswerKey, BankImport, Edit, QuestionBank, Revision, User
 from annotation.questionbank.priors import Patients, patients_of
 from readerstudy.analysis.kernels.arrays import TASKS

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from annotation.audit.recording import record
 from annotation.enums import Word
 from annotation.exports.tables import CONTENT_TYPES, Format, write_table
-from annotation.jobs.handlers import JobKind, Progress, Result
-from annotation.jobs.queueing import enqueue, enqueue_once, job_under_way
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue, enqueue_once, job_under_way
 from annotation.models import Job, QuestionBank, User
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED

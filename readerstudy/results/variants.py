@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from annotation.call_enums import OF_SERVER, WITH_IMAGES_OF_PEOPLE, BatchState, CallOutcome, SentImages
 from annotation.enums import EXPLANATIONS, Degree, RoundState
-from annotation.jobs.handlers import Progress, Result
+from annotation.jobs.queueing import Progress, Result
 from annotation.models import ModelCall, ReviewRound, Revision, User
 from annotation.questionbank.priors import patients_of
 from annotation.review.onlookers import rounds_in_sight, rounds_with_outcomes_for

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.ingest.uploading import note_report_taken
-from annotation.jobs.handlers import JobRefused
+from annotation.jobs.queueing import JobRefused
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, QuestionBank, Upload, User
 from annotation.models.fields import AsRead

@@ -135,8 +135,8 @@ def _counted_by_gate(bank: Any) -> float:
 
     from annotation.models import Finding, Question, QuestionBank, Revision, User
     from annotation.questionbank.bulk import insert_rows, public_ids
-    from annotation.questionbank.gates import count_gate, set_gate
     from annotation.questionbank.kernels.question_checks import GATED
+    from annotation.questionbank.validity import count_gate, set_gate
 
     now, source = timezone.now(), random.Random(3)
     revisions = Revision.objects.filter(bank=bank).order_by("pk").values_list("pk", flat=True)

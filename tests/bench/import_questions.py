@@ -160,16 +160,19 @@ def write_beside() -> list[float]:
 
 
 def _bulk_create(records: list[QuestionRecord], bank: QuestionBank, imported: Any, n_before: int) -> None:
-    from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
-    from annotation.questionbank.batches import pseudonym
+    from django.conf import settings
 
+    from annotation.hashes import keyed_pseudonym
+    from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
+
+    key = settings.PSEUDONYM_KEY.encode()
     read = list({record.exam.key: record.exam for record in records}.values())
     made = Exam.objects.bulk_create(
         Exam(
             bank=bank,
             bank_import=imported,
-            pseudonym=pseudonym("exam", exam.key),
-            patient_pseudonym=pseudonym("patient", exam.patient_number),
+            pseudonym=keyed_pseudonym(key, "exam", exam.key),
+            patient_pseudonym=keyed_pseudonym(key, "patient", exam.patient_number),
             age_years=exam.age_years,
             sex=exam.sex,
         )

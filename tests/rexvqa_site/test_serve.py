@@ -201,7 +201,7 @@ def test_servers_share_a_home_and_a_restore_has_it_alone(tmp_path: Path, *, shar
 LONG_JOB = """
 from django.db import transaction
 from django.utils import timezone
-from annotation.jobs.handlers import REHEARSAL
+from annotation.jobs.queueing import REHEARSAL
 from annotation.jobs.queueing import enqueue
 with transaction.atomic():
     job = enqueue(REHEARSAL, "Rehearsal", {"steps": 20, "seconds_per_step": 0.25}, actor=None, at=timezone.now())

@@ -22,7 +22,7 @@ ENQUEUE = """
 import django
 django.setup()
 from django.utils import timezone
-from annotation.jobs.handlers import REHEARSAL
+from annotation.jobs.queueing import REHEARSAL
 from annotation.jobs.queueing import enqueue
 print(enqueue(REHEARSAL, "Planted", {"steps": "Planted^Patient"}, actor=None, at=timezone.now()).public_id)
 """

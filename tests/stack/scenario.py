@@ -20,8 +20,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from annotation.enums import JobState, Role
-from annotation.jobs.handlers import REHEARSAL, RehearsalParams
-from annotation.jobs.queueing import SWEEP, enqueue
+from annotation.jobs.queueing import REHEARSAL, SWEEP, RehearsalParams, enqueue
 from annotation.models import Job, User, WorkerBeat
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.models import Response

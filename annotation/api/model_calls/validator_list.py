@@ -27,13 +27,19 @@ from annotation.contributions import without_images
 from annotation.enums import Role
 from annotation.models import QuestionBank, Revision, ValidatorRun
 from annotation.people.kept_answers import MadeAnswer
-from annotation.questionbank.gates import gate_of, n_failing, set_gate
 from annotation.questionbank.kernels.question_checks import ASKED, GATED, JUDGED, RATING
-from annotation.questionbank.validity import count_parts
+from annotation.questionbank.validity import count_parts, gate_of, n_failing, set_gate
 from annotation.review.onlookers import withheld_questions
-from annotation.validators.asked_about import check_reads_none
 from annotation.validators.taking_verdicts import RunRow, act_on_run, run_rows
-from annotation.validators.validator_plans import ALL, CheckPlan, CheckWanted, begin_checks, checks_wanted, plan_checks
+from annotation.validators.validator_plans import (
+    ALL,
+    CheckPlan,
+    CheckWanted,
+    begin_checks,
+    check_reads_none,
+    checks_wanted,
+    plan_checks,
+)
 
 
 class OfJudgedBank(Resource):

@@ -21,7 +21,7 @@ from annotation.api.model_calls.validator_list import OfJudgedBank
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.site_lists import JobShape
 from annotation.enums import ImageState, ImportKind, ImportState, Role, Sex, ViewPosition
-from annotation.exports import release_packing
+from annotation.exports import releases
 from annotation.forms.images import SIDES
 from annotation.ingest.describing import images_of_banks
 from annotation.ingest.serving import SERVED, serve_rendition
@@ -109,7 +109,7 @@ class OneBank(_OfBanks, OneOf[QuestionBank]):
     summary = "Read one bank"
 
 
-JOBS = (COMPARISON, embedded_questions.KIND, release_packing.KIND)
+JOBS = (COMPARISON, embedded_questions.KIND, releases.KIND)
 
 
 class BankJob(OfJudgedBank, OneOf[Job]):

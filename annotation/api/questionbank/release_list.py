@@ -19,8 +19,7 @@ from annotation.api.model_calls.validator_list import OfJudgedBank
 from annotation.api.questionbank.bank_list import AsksBankJob
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Shown
 from annotation.exports.release_files import ImageSize
-from annotation.exports.release_packing import ask_to_pack
-from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
+from annotation.exports.releases import ReleaseWanted, ask_to_pack, plan_as_json, plan_release, release
 from annotation.forms.bank import PackedForm, ReleaseForm
 from annotation.models import Release
 from annotation.people.kept_answers import MadeAnswer

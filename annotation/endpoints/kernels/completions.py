@@ -2,6 +2,11 @@
 
 vLLM, llama.cpp, Ollama and hosted endpoints send the same document with other parts left out. Whatever is missing or of
 another type is read as not given: the raw answer is kept, so nothing is lost by that.
+
+What a model says, without what it thinks aloud and without the marks of its chat template, is one closed list, asked by
+whatever reads an answer: extraction of letters, and the rule of refusals. Sources: chat templates that put the opening
+mark into the prompt, so that only the closing one is in the answer (vLLM issue 13125, DeepSeek-R1 issue 352); an
+opening one that never closes (vLLM issue 52640); MedGemma's own marks (Ollama issue 15754).
 """
 
 from __future__ import annotations
@@ -18,8 +23,68 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from annotation.call_enums import CallOutcome, Ending
-from annotation.endpoints.kernels.thoughts import spoken
 from annotation.enums import Word, _
+
+THOUGHTS_RULE = "thoughts-1"  # change the version with the list: rules that use it name it
+
+_NAMES = r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|rationale|scratchpad|seed:think|longcat_think)"
+_OPENING = "|".join(
+    (
+        rf"<{_NAMES}>",
+        r"<(?:summary|caption|reasoning)>",  # LLaVA-CoT
+        r"◁think▷",  # Kimi-VL
+        r"\[think\]",  # Magistral
+        r"<\|begin_of_thought\|>",  # Sky-T1
+        r"<\|start_thinking\|>",  # Command A Reasoning
+        r"<unused94>(?:thought)?",  # MedGemma 1.5
+        r"<\|channel\|>\s*(?:analysis|commentary)",  # gpt-oss
+        r"\A\s*analysis(?=[A-Z](?-i:[a-z' ]))",  # the same, where the server dropped the marks
+        r"^#+ *(?:thinking|thought process)\W*$",  # HuatuoGPT-o1
+        r"\Ahere(?:'s| is) my thought process:",  # Granite
+    )
+)
+_CLOSING = "|".join(
+    (
+        rf"</{_NAMES}>",
+        r"</(?:summary|caption)>",
+        r"◁/think▷",
+        r"\[/think\]",
+        r"<\|end_of_thought\|>",
+        r"<\|end_thinking\|>",
+        r"<unused95>",
+        r"<\|channel\|>\s*final(?:\s*<\|constrain\|>\w+)?",
+        r"assistantfinal",
+        r"^#+ *final response\W*$",
+        r"here(?:'s| is) my response:",
+    )
+)
+_MARKS = re.compile(rf"(?P<opening>{_OPENING})|(?:{_CLOSING})", re.IGNORECASE | re.MULTILINE)
+_TURNS = re.compile(
+    r"<\|(?!channel|im_start\|>\s*user|start(?:_header_id)?\|>\s*user)[a-z0-9_▁]{1,40}\|>(?:\s*assistant\b)?"
+    r"|</?s>|<(?:end_of_turn|end_of_utterance|eos|bos|pad|unk)>|<start_of_turn>\s*model\b|\[/?INST\]",
+    re.IGNORECASE,
+)
+_HIDDEN = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0e\ufe0f\ufeff]")  # zero width, directions
+_ROLE = re.compile(r"\A\s*(?:assistant|model)\s*(?:\n|:\s)", re.IGNORECASE)
+
+
+def spoken(text: str) -> str:
+    """Without thoughts, marks of turns and characters that nobody sees; empty where a thought never ends."""
+    if not text.isascii():
+        text = _HIDDEN.sub("", text.replace("\uff5c", "|"))
+    parts, place, is_thinking = list[str](), 0, False
+    for mark in _MARKS.finditer(text):
+        is_opening = mark["opening"] is not None
+        if not is_thinking and is_opening:
+            parts.append(text[place : mark.start()])
+        elif not is_thinking:
+            parts.clear()  # only its end is here: all before it was thought
+        is_thinking, place = is_opening, mark.end()
+    if not is_thinking:
+        parts.append(text[place:])
+    text = _TURNS.sub("\n", " ".join(parts)) if "<" in text or "[" in text else " ".join(parts)
+    return _ROLE.sub("", text).strip()
+
 
 REFUSAL_RULE = "refusal-2"  # change the version with the rule: stored outcomes name it
 FILTERED = {"content_filter", "safety", "refusal"}  # finish reasons
@@ -73,10 +138,7 @@ class Trouble(Word):
             "thoughts. Switch its reasoning parser off, or set the one of this model."
         ),
     )
-    TOOLS = (
-        "tools",
-        _("The answer is a call of a tool, not a text: switch automatic tool choice off at the server."),
-    )
+    TOOLS = ("tools", _("The answer is a call of a tool, not a text: switch automatic tool choice off at the server."))
     EMPTY = (
         "empty",
         _("The answer is empty: the server may use the chat template of another model, or too short a stop word."),
@@ -135,6 +197,14 @@ def read_completion(body: bytes) -> Completion:
         fingerprint=_word(_part(answer, "system_fingerprint")),
         usage=_usage_of(_part(answer, "usage")),
     )
+
+
+def is_text(body: bytes) -> bool:
+    """UTF-8 without NUL, which no database takes."""
+    try:
+        return "\0" not in body.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def outcome_of(ending: Ending, completion: Completion, status: int | None = None) -> CallOutcome:

@@ -348,12 +348,8 @@ class GroundedBullet(Struct, frozen=True):
         return Polarity(self.bullet.polarity)
 
 
-def find_quote(quote: str, report: str) -> QuoteSpan | None:
-    """The first place of the quote, as whole words. White space and case count for nothing, everything else counts."""
-    return next(_places_of(quote, report), None)
-
-
-def _places_of(quote: str, report: str) -> Iterator[QuoteSpan]:
+def places_of_quote(quote: str, report: str) -> Iterator[QuoteSpan]:
+    """As whole words, the first one first. White space and case count for nothing, everything else counts."""
     wanted, _places = _folded(quote.strip())
     text, places = _folded(report)
     for match in re.finditer(rf"(?<!\w)(?<!\w[-'’]){re.escape(wanted)}(?![-'’]?\w)" if wanted else r"(?!)", text):
@@ -382,7 +378,7 @@ def ground_bullet(bullet: WrittenBullet, report: str) -> GroundedBullet:
     """
     compares = bullet.compares_with_prior or bool(prior_words(bullet.statement) or prior_words(bullet.quote))
     found = [GroundedBullet(bullet, None, compares, "quote_not_found")]
-    for place in _places_of(bullet.quote, report):
+    for place in places_of_quote(bullet.quote, report):
         fault = fault_of_quote(bullet.statement, bullet.location, bullet.polarity, report, *place)
         found.append(GroundedBullet(bullet, place, compares, "compares_with_prior" if compares else fault))
     return next((one for one in found if not one.fault), found[min(1, len(found) - 1)])

@@ -77,7 +77,8 @@ def fault_of_polarity(task: Task, stem: str, options: Sequence[PolarOption], key
     ):
         return "key_not_present"
     if task is Task.PRESENCE or asks_for_presence:
-        return "" if all(_is_untrue(one) for one in others) else "distractor_not_absent"
+        are_untrue = all(one.polarities == (PRESENT if one.denies else ABSENT) for one in others)
+        return "" if are_untrue else "distractor_not_absent"
     return "several_right" if _several_right(task, options[key], others) else ""
 
 
@@ -98,10 +99,6 @@ def names_another_finding(task: Task, options: Sequence[PolarOption]) -> bool:
     known = [one for one in options if any(statement for _polarity, statement in one.bullets.values())]
     is_asked = task in (Task.PRESENCE, Task.NEGATION)
     return is_asked and not all(have_words_in_common(one.text, one.statements) for one in known)
-
-
-def _is_untrue(option: PolarOption) -> bool:
-    return option.polarities == (PRESENT if option.denies else ABSENT)
 
 
 def _several_right(task: Task, key: PolarOption, others: Sequence[PolarOption]) -> bool:
@@ -128,7 +125,9 @@ _MEASURE = re.compile(r"(?<![\w.])(\d+(?:[.,]\d+)?)[ -]?(mm|cm|ml|degrees?|°)(?
 
 def fault_of_words(question: CheckedQuestion, key: PolarOption, stated: str) -> str:
     """The code of a rule that the texts break; "" for none. ``stated``: all usable findings, "" if not known."""
-    found = {REFUSED_FOR.get(one.rule, "identifier") for one in check(question, 0) if _is_refused(one.rule)}
+    rules = {one.rule for one in check(question, 0)}
+    found = {REFUSED_FOR[rule] for rule in rules if rule in REFUSED_FOR}
+    found |= {"identifier" for rule in rules if rule.startswith("identifier_")}
     if "equal_options" in found:
         return "equal_options"
     texts = (question.stem, question.explanation)
@@ -141,10 +140,6 @@ def fault_of_words(question: CheckedQuestion, key: PolarOption, stated: str) -> 
     if stated and _other_measures((*texts, key.text), stated):
         return "number_not_stated"
     return "contradicts_finding" if stated and are_contrary(key.text, key.statements) else ""
-
-
-def _is_refused(rule: str) -> bool:
-    return rule in REFUSED_FOR or rule.startswith("identifier_")
 
 
 def names_option(text: str) -> bool:

@@ -17,7 +17,7 @@ from annotation.models import Classifier, LabelledSet, QuestionBank
 from annotation.site.slugs import the_one
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.classifying import check_bank, classifier_named, score_questions, set_threshold
-from annotation.validators.kernels.class_thresholds import at_threshold, curve_of, part_of_class
+from annotation.validators.kernels.validator_exam import at_threshold, curve_of, part_of_class
 from annotation.validators.labelled_sets import ClassifierRefused, scored_in, store_labelled
 
 

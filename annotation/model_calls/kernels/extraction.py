@@ -1,7 +1,7 @@
 r"""A question as a prompt shows it, and which option an answer names: one stated rule with a version. Pure.
 
 The rule, ``extract-2``. What a model thinks aloud is not its answer, nor are marks of its chat template
-(``annotation.endpoints.kernels.thoughts``); a text that goes on with a question of its own ends there, where it has
+(``annotation.endpoints.kernels.completions``); a text that goes on with a question of its own ends there, where it has
 answered before. The first of the following that is in the answer decides:
 
 1. an answer in a field of JSON, in a tag or in a box: ``{"answer": "B"}``, ``<answer>B</answer>``, ``\boxed{B}``; one
@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from annotation.endpoints.kernels.thoughts import spoken
+from annotation.endpoints.kernels.completions import spoken
 from annotation.model_calls.kernels import letter_1
 from annotation.model_calls.kernels.letter_1 import (
     BLANK,
@@ -127,7 +127,7 @@ _chosen_cjk = re.compile(
 )
 _concluded = re.compile(
     rf"(?:^|[\s(*])(?:so|thus|therefore|hence|accordingly|donc|also|daher|por\s+tanto|quindi)\b[,:]?\s+(?:it\s+is\s+|it's\s+)?"
-    rf"{_ARTICLE}{_LETTER}(?=[.!]?{_CLOSE}(?:$|\n))",
+    rf"{_ARTICLE}{_LETTER}(?=[.!]?{_CLOSE}(?:$|\n))"
 )
 _leading = re.compile(
     r"^[ \t]*(?:(?:[-+•#>]|\*(?=\s))+[ \t]*|\d{1,2}[.)][ \t]+)?[(\[\"'*_`]*([A-Za-z])"
@@ -150,7 +150,7 @@ _called_right = re.compile(
 _named = re.compile(
     r"\b(?:option|choice|letter|(?:i(?:['’]d|['’]ll|\s+would|\s+will|\s+am|['’]m)?\s+(?:choos(?:e|ing)|select(?:ing)?|pick(?:ing)?"
     r"|answer|say|go(?:ing)?\s+with|opt(?:ing)?\s+for)|it\s+(?:is|must\s+be|has\s+to\s+be|should\s+be)|it's|(?:^|\n)\W*(?:select|choose|pick))"
-    rf"(?:\s+(?:option|choice|letter))?)\s*:?\s+{_LETTER}{_AFTER}",
+    rf"(?:\s+(?:option|choice|letter))?)\s*:?\s+{_LETTER}{_AFTER}"
 )
 _bracketed = re.compile(r"(?<!\w)[(\[]([a-z])[)\]]")
 _denied_before = re.compile(

@@ -74,7 +74,7 @@ _leading = re.compile(
 _inline = re.compile(r"(?<=\s)[(\[]?([A-Z])[)\]](?=\s)")  # a further option in the same line
 _named = re.compile(
     r"\b(?:option|choice|letter|(?:i\s+(?:would\s+)?(?:choose|select|pick|answer)|i\s+go\s+with|it\s+is|it's)"
-    rf"(?:\s+(?:option|choice|letter))?)\s+{_LETTER}{_AFTER}",
+    rf"(?:\s+(?:option|choice|letter))?)\s+{_LETTER}{_AFTER}"
 )
 _called_right = re.compile(r"(?<!\w)([A-Z])\s+is\s+(?:the\s+)?(?:most\s+likely|correct|right|best)\b")
 _bracketed = re.compile(r"(?<!\w)[(\[]([a-z])[)\]]")

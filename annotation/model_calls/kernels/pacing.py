@@ -19,7 +19,7 @@ from msgspec import field
 
 from annotation.call_enums import BatchState as State
 from annotation.call_enums import Ending
-from annotation.endpoints.kernels.completions import BUSY, ModelRequest
+from annotation.endpoints.kernels.completions import BUSY, ModelRequest, is_text
 
 FIRST_CONNECTIONS = 2
 MINUTE = 60.0
@@ -189,17 +189,9 @@ def read_line(row: int, line: bytes) -> ResponseLine | str:
     body = bytes(found.response.body)
     if len(body) > LONGEST_ANSWER:
         return f"The answer has more than {LONGEST_ANSWER} bytes."
-    if "\0" in body.decode("utf-8", "replace") or not _is_text(body):
+    if not is_text(body):
         return "The answer is not UTF-8, or holds a NUL character."
     return ResponseLine(row, found.custom_id, found.response.status_code, found.response.request_id[:200], body)
-
-
-def _is_text(body: bytes) -> bool:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _one_line(text: str) -> str:

@@ -101,7 +101,7 @@ def field_agreement(fields: Sequence[FieldRatings], units: Units, *, seed: int, 
     ``specific_agreement_positive`` and ``specific_agreement_negative``. Of two
     reviewers without clusters the percent has Wilson's interval, and ``brennan_prediger`` its image.
     """
-    sums = [_sums_of(one) for one in fields]
+    sums: list[_Sums] = [_OfTwo(one) if len(one.codes) == 2 else _OfMore(one) for one in fields]
     parts = [one.parts() for one in sums]
     counted = units.counts([part for of_field in parts for part in of_field])
     drawn = iter(resampled_each(counted, generator(seed, PANEL, FAMILY), draws) if counted else [])
@@ -122,10 +122,6 @@ class _Sums(Protocol):
     def values(self, sums: Sequence[NDArray[Any]]) -> dict[str, Values]: ...
 
     def estimate(self, name: str, value: float, interval: Bootstrapped, units: Units) -> Estimate: ...
-
-
-def _sums_of(ratings: FieldRatings) -> _Sums:
-    return _OfTwo(ratings) if len(ratings.codes) == 2 else _OfMore(ratings)
 
 
 def _result(sums: _Sums, parts: Sequence[Columns], drawn: Sequence[Values], units: Units) -> FieldAgreement:

@@ -364,10 +364,7 @@ def _guess_key_form(matching: Matching, rows: Sequence[ForeignRow]) -> str:
     keys = [str(plain(row.cells.get(matching.columns.get(KEY, "")))).rstrip(".)").upper() for row in rows]
     options = [{compared(one) for one in reader.options(row.cells)} for row in rows]
     is_text = bool(keys) and all(compared(key) in listed for key, listed in zip(keys, options, strict=True))
-    forms = {
-        NUMBER: all(key in ("0", "1", "2", "3", "4") for key in keys),
-        LETTER: all(key in LETTERS for key in keys),
-    }
+    forms = {NUMBER: all(key in ("0", "1", "2", "3", "4") for key in keys), LETTER: all(key in LETTERS for key in keys)}
     found = next((form for form, fits in forms.items() if fits), TEXT)
     return "" if is_text and found != TEXT else found
 

@@ -13,8 +13,16 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple
 
-from annotation.files.kernels.sent_tables import LIST, OBJECT, TABLES, Line, check_named_once, fault_of_width, find_form
-from annotation.files.kernels.sheets import MOST_COLUMNS
+from annotation.files.kernels.sent_tables import (
+    LIST,
+    MOST_COLUMNS,
+    OBJECT,
+    TABLES,
+    Line,
+    check_named_once,
+    fault_of_width,
+    find_form,
+)
 from annotation.files.kernels.strictjson import (
     Fault,
     ListReader,
@@ -77,7 +85,8 @@ def read_rows(stream: BinaryIO) -> tuple[tuple[str, ...], Iterator[ForeignRow]]:
         return _read_table(lines_of_questions(stream, form, parquet_cell=_parquet_cell))
     if form == OBJECT and not _starts_with_a_record(stream):
         return (), iter(())
-    rows = _records_of_list(stream) if form == LIST else _records_of_lines(stream)
+    what, entries = ("record", enumerate(ListReader(stream), 1)) if form == LIST else ("line", entries_of_lines(stream))
+    rows = (_record(f"{what} {number}", value, faults) for number, (_name, value, faults) in entries)
     first = list(islice(rows, LOOKED_AT))
     names = tuple(dict.fromkeys(name for row in first for name in row.cells))
     _check_names(names)
@@ -136,16 +145,6 @@ def _starts_with_a_record(stream: BinaryIO) -> bool:
     stream.seek(0)
     value = first.value if first else None
     return isinstance(value, dict) and any(not isinstance(member, dict) for member in value.values())
-
-
-def _records_of_lines(stream: BinaryIO) -> Iterator[ForeignRow]:
-    for number, (_name, value, faults) in entries_of_lines(stream):
-        yield _record(f"line {number}", value, faults)
-
-
-def _records_of_list(stream: BinaryIO) -> Iterator[ForeignRow]:
-    for number, (_name, value, faults) in enumerate(ListReader(stream), start=1):
-        yield _record(f"record {number}", value, faults)
 
 
 def _record(place: str, value: Any, faults: tuple[Fault, ...]) -> ForeignRow:

@@ -275,17 +275,9 @@ IDENTIFIERS = (
         version=2,
     ),
     Identifier(
-        "P",
-        "identifier_biometric",
-        "a biometric identifier",
-        f"{NOT_IN_TEXT}: finger and voice prints are recordings",
+        "P", "identifier_biometric", "a biometric identifier", f"{NOT_IN_TEXT}: finger and voice prints are recordings"
     ),
-    Identifier(
-        "Q",
-        "identifier_photograph",
-        "a full-face photograph",
-        f"{NOT_IN_TEXT}: a photograph is no text",
-    ),
+    Identifier("Q", "identifier_photograph", "a full-face photograph", f"{NOT_IN_TEXT}: a photograph is no text"),
     Identifier(
         "R",
         "identifier_other",

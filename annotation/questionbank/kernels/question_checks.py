@@ -391,10 +391,7 @@ PARTS = {
             (*(one.code for one in IDENTIFIERS if one.patterns), CLASSIFIED_IDENTIFIER),
         ),
         ValidityPart(
-            BIAS,
-            _("compliance: bias"),
-            _("No stereotype of age, sex or origin is in it."),
-            (BIAS, CLASSIFIED_BIAS),
+            BIAS, _("compliance: bias"), _("No stereotype of age, sex or origin is in it."), (BIAS, CLASSIFIED_BIAS)
         ),
         ValidityPart(EXPERT, _("expert"), _("Experts accepted its newest wording.")),
     )

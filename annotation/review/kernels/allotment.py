@@ -28,11 +28,7 @@ def too_few_for(
 
 
 def allot(
-    items: Sequence[Item],
-    n_reviewers: int,
-    per_question: int,
-    seed: int,
-    forbidden: Collection[tuple[int, int]] = (),
+    items: Sequence[Item], n_reviewers: int, per_question: int, seed: int, forbidden: Collection[tuple[int, int]] = ()
 ) -> list[list[int]]:
     """Give each question to ``per_question`` different reviewers; returns each reviewer's numbers in their order.
 

@@ -156,10 +156,6 @@ def needs_reasoning(judgement: Judgement, ground: Ground) -> bool:
     return differs(ground.blind, ground.key) or judgement.verdict != Verdict.ACCEPT
 
 
-def low_grades(judgement: Judgement) -> list[str]:
-    return [name for name, grade in judgement.grades.items() if type(grade) is int and 1 <= grade <= GRADE_NEEDS_WORDS]
-
-
 # --- steps 2 and 3 ----------------------------------------------------------------------------------
 def parse_judgement(sent: Mapping[str, Sequence[str]]) -> Judgement:
     """Steps 2 and 3 from form fields; what is not there stays empty for check_judgement to find."""
@@ -278,13 +274,10 @@ def _check_texts(judgement: Judgement, ground: Ground) -> list[FormProblem]:
             else _("Give your clinical reasoning: the verdict is not “accept”.")
         )
         problems.append(FormProblem("reasoning", "missing", sentence))
-    if low_grades(judgement) and not judgement.comment and not flags_set(judgement, ground):
+    is_low = any(type(grade) is int and 1 <= grade <= GRADE_NEEDS_WORDS for grade in judgement.grades.values())
+    if is_low and not judgement.comment and not flags_set(judgement, ground):
         problems.append(FormProblem("comment", "low_grade", _("A grade of 3 or less needs a flag or a comment.")))
-    texts = {
-        "verdict_reason": judgement.verdict_reason,
-        "reasoning": judgement.reasoning,
-        "comment": judgement.comment,
-    }
+    texts = {"verdict_reason": judgement.verdict_reason, "reasoning": judgement.reasoning, "comment": judgement.comment}
     problems += [
         FormProblem(name, "too_long", _("This text is too long: at most 5,000 characters."))
         for name, text in texts.items()

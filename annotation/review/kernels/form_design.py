@@ -74,9 +74,7 @@ GRADE_ANCHORS: Mapping[GradeName, Mapping[int, str]] = {
     },
 }
 
-GRADE_QUESTIONS: Mapping[GradeName, str] = {
-    GradeName.CLINICAL_QUALITY: _("Would I set it for a second-year resident?"),
-}
+GRADE_QUESTIONS: Mapping[GradeName, str] = {GradeName.CLINICAL_QUALITY: _("Would I set it for a second-year resident?")}
 
 NEEDS_IMAGE_ANCHORS: Mapping[Degree, str] = {
     Degree.YES: _("the text leaves all four open"),

@@ -56,10 +56,7 @@ TRANSITIONS: Mapping[str, Mapping[tuple[str, ReviewAct], State]] = {
         (State.WAITING, ReviewAct.ANSWER): State.ANSWERED,
         (State.SKIPPED, ReviewAct.ANSWER): State.ANSWERED,
     },
-    RoundSteps.OPEN: {
-        **_COMMON,
-        (State.WAITING, ReviewAct.SUBMIT): State.SUBMITTED,
-    },
+    RoundSteps.OPEN: {**_COMMON, (State.WAITING, ReviewAct.SUBMIT): State.SUBMITTED},
 }
 
 # Still to do, in the order in which a reviewer meets them: first these, then the skipped ones.

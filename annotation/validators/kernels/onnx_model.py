@@ -1,4 +1,4 @@
-"""A model of a folder over texts, in this process and without a network; one that gives each text its classes. Pure."""
+"""A model of a folder over texts, in this process and without a network: it gives each classes or a vector. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.validators.kernels.model_folder import ClassifierFolder, ModelFolder
+from annotation.validators.kernels.model_folder import ClassifierFolder, ModelFolder, Pooling, SentenceFolder
+from annotation.validators.kernels.near_vectors import Vectors, of_length_1
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when onnxruntime is imported: nothing is logged or sent elsewhere
 import onnxruntime as ort
@@ -92,3 +93,34 @@ class TextClassifier(OnnxModel):
             found = raised / raised.sum(axis=1, keepdims=True)
         starts = np.cumsum([0, *(1 + len(one.overflowing) for one in read)])[:-1]
         return np.asarray(np.maximum.reduceat(found, starts, axis=0))
+
+
+OUTPUTS = ("last_hidden_state", "token_embeddings")  # vectors of the tokens, as exporters name them
+
+
+class SentenceModel(OnnxModel):
+    """Raises ValueError with what is wrong with the model or the tokenizer."""
+
+    def __init__(self, folder: SentenceFolder, *, n_threads: int = 1) -> None:
+        super().__init__(folder, n_threads=n_threads)
+        self._folder = folder
+        named = {one.name: one.shape for one in self.session.get_outputs()}
+        found = next((name for name in OUTPUTS if name in named), None) or next(
+            (name for name, shape in named.items() if len(shape) == 3), None
+        )
+        if found is None:
+            raise ValueError("its model gives no vectors of tokens, so that its pooling cannot be done")
+        self._output = found
+
+    def vectors(self, texts: Sequence[str]) -> Vectors:
+        """Of length 1, in the order of the texts; what is too long is cut. Raises ValueError."""
+        tokens, mask = self.output(self._output, self.tokenizer.encode_batch(list(texts)))
+        if tokens.ndim != 3 or tokens.shape[2] != self._folder.dimension:
+            raise ValueError(f"its vectors have not the {self._folder.dimension} numbers that 1_Pooling names")
+        return of_length_1(tokens[:, 0] if self._folder.pooling == Pooling.CLS else _mean(tokens, mask))
+
+
+def _mean(tokens: Any, mask: Any) -> Any:
+    """Over the tokens of a text; every text has some, since the tokenizer adds its own."""
+    weights = mask[:, :, np.newaxis].astype(np.float32)
+    return (tokens * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1)

@@ -31,11 +31,7 @@ _QUESTION = "Question: {{question}}\n\n{{options}}\n\nKey: {{key}}"
 _REASON = "Our own: the paper names what its validators ask, and prints no prompt."
 
 _prompt = partial(
-    ShippedPrompt,
-    purpose=PromptPurpose.CHECK,
-    instruction=_INSTRUCTION,
-    schema=VERDICT_SCHEMA,
-    reason=_REASON,
+    ShippedPrompt, purpose=PromptPurpose.CHECK, instruction=_INSTRUCTION, schema=VERDICT_SCHEMA, reason=_REASON
 )
 PROMPTS: Mapping[str, ShippedPrompt] = {
     C1: _prompt(

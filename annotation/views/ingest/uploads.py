@@ -21,6 +21,7 @@ from annotation.enums import ImageState, JobState, RenditionKind, Role, ViewPosi
 from annotation.exports.source_names import near_names
 from annotation.forms.images import CreditForm, FetchForm, ImageFilterForm, ReasonForm, UploadForm, ViewForm
 from annotation.ingest import serving, uploading
+from annotation.ingest.completeness import images_of_bank, images_of_site
 from annotation.ingest.describing import images_of_banks, say_views, stated_views
 from annotation.ingest.matching import missing_images
 from annotation.ingest.serving import image_descriptors
@@ -29,7 +30,6 @@ from annotation.jobs.queueing import may_manage
 from annotation.models import AuditEvent, QuestionBank, Rendition, Upload
 from annotation.models.fields import AsRead
 from annotation.outcomes.next_steps import next_of_images
-from annotation.questionbank.image_counts import images_of_bank, images_of_site
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
 from annotation.site.sorted_tables import BoundedPaginator, Columns, numbered_page, sorted_page
 from annotation.views.site.administration import delete_or_ask

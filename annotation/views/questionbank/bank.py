@@ -41,7 +41,8 @@ from annotation.exports.bank_export import export_bank_zip
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
-from annotation.generation.question_origins import origin_of
+from annotation.generation.generation_progress import origin_of
+from annotation.ingest.completeness import images_of_bank
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.models.fields import AsRead
@@ -50,8 +51,6 @@ from annotation.questionbank.answers import read_truth
 from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.checking import findings_of
 from annotation.questionbank.filters import BankSearch, counted_splits
-from annotation.questionbank.gates import gate_of, state_by_gate
-from annotation.questionbank.image_counts import images_of_bank
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.question_checks import DIVERSITY
 from annotation.questionbank.listing import (
@@ -63,7 +62,7 @@ from annotation.questionbank.listing import (
     questions_page,
     taxonomy_file,
 )
-from annotation.questionbank.validity import parts_of_question
+from annotation.questionbank.validity import gate_of, parts_of_question, state_by_gate
 from annotation.review.commenting import note_seen, parts_of
 from annotation.review.history import Event, life_of
 from annotation.review.kernels.visibility import DiscussionPart

@@ -16,11 +16,13 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import JobState, Role, Task
 from annotation.forms.bank import ImportForm
 from annotation.forms.columns import ColumnsForm
+from annotation.ingest.completeness import images_of_bank
 from annotation.ingest.uploading import note_report_taken
 from annotation.models import ColumnMatching, Job, QuestionBank, Upload
-from annotation.questionbank.image_counts import images_of_bank
 from annotation.questionbank.matchings import (
+    COLUMNS,
     LONGEST_NAME,
+    TEMPLATE_FORMS,
     check_matched,
     columns_of,
     delete_matching,
@@ -28,8 +30,8 @@ from annotation.questionbank.matchings import (
     offer_matching,
     previewed,
     rename_matching,
+    template_file,
 )
-from annotation.questionbank.template import COLUMNS, TEMPLATE_FORMS, template_file
 from annotation.questionbank.uploads import (
     CHECK,
     FILES,

@@ -24,6 +24,7 @@ from annotation.case.kernels.traces import Trace, parse_events, readable_trace
 from annotation.enums import FINAL_STATES, AssignmentState, ReturnReason
 from annotation.forms.display import DisplayForm, shown_check
 from annotation.models import Assignment
+from annotation.questionbank.filters import categories_of
 from annotation.review.answering import (
     MANY,
     STEP_ONE_FIELDS,
@@ -36,7 +37,7 @@ from annotation.review.answering import (
     report_slip,
     save_draft,
 )
-from annotation.review.assignments import categories_of, counts_by_state, named_assignment, own_assignment
+from annotation.review.assignments import counts_by_state, named_assignment, own_assignment
 from annotation.review.kernels.form import FormProblem, incomplete, parse_blind, parse_judgement
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.showing import show_case

@@ -27,10 +27,9 @@ from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.outcomes.adjudicating import adjudicators_of, facts_of
-from annotation.outcomes.model_explanations import rates_by_model
+from annotation.outcomes.attention import settling_of
 from annotation.outcomes.next_steps import next_on_page
 from annotation.outcomes.outcome_groups import GroupBy, group_outcomes
-from annotation.outcomes.overview import settling_of
 from annotation.outcomes.prompt_flags import revised_questions
 from annotation.outcomes.round_figures import (
     RoundFigure,
@@ -39,6 +38,7 @@ from annotation.outcomes.round_figures import (
     grades_legend,
     leading_interval,
     outcomes_legend,
+    rates_by_model,
     state_flow,
 )
 from annotation.people.invitations import people_of

@@ -28,7 +28,7 @@ from annotation.review.calibrating import (
     let_in,
     must_calibrate,
 )
-from annotation.review.kernels.shared_answers import BEST, VERDICT, Compared
+from annotation.review.kernels.settling import BEST, VERDICT, Compared
 from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused
 from annotation.review.onlookers import own_decisions, own_minutes, sees_decisions
 from annotation.review.reviewer_progress import due_text

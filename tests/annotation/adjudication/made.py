@@ -14,12 +14,7 @@ from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.made_once import made_once
 
 N_OPEN = 3  # assignments that nobody submitted: question 3 by Remo, question 4 by both
-JUDGEMENT = Judgement(
-    grades=dict.fromkeys(PAPER.grades, 4),
-    needs_image="yes",
-    relevant="yes",
-    verdict="accept",
-)
+JUDGEMENT = Judgement(grades=dict.fromkeys(PAPER.grades, 4), needs_image="yes", relevant="yes", verdict="accept")
 
 
 def by_number(reviewer: User, review_round: ReviewRound) -> dict[int, Assignment]:

@@ -19,7 +19,7 @@ from annotation.outcomes.adjudicating import (
     show_reviews,
     take_next,
 )
-from annotation.outcomes.overview import settling_of
+from annotation.outcomes.attention import settling_of
 from annotation.outcomes.prompt_flags import fresh_round
 from annotation.people.links import PeopleRefused
 from annotation.people.open_work import open_work_of

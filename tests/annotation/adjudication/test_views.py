@@ -120,12 +120,7 @@ def test_the_own_submission_leads_to_the_decision(
     assert assignment is not None
     address = f"/review/{assignment.public_id}"
     hers.post(f"{address}/answer/", {"best": "B", "defensible": ["B"], "difficulty": "easy"})
-    judged = {
-        **{one.value: "4" for one in PAPER.grades},
-        "needs_image": "yes",
-        "relevant": "yes",
-        "verdict": "accept",
-    }
+    judged = {**{one.value: "4" for one in PAPER.grades}, "needs_image": "yes", "relevant": "yes", "verdict": "accept"}
     answer = hers.post(f"{address}/submit/", judged)
     assert answer["Location"] == f"/adjudication/question/{assignment.public_id}/"
     assert hers.get(f"/review/rounds/{assignment.round.slug}/")["Location"] == "/adjudication/spring/"

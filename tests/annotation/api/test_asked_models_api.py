@@ -162,7 +162,7 @@ def test_nobody_waits_while_reports_are_searched(judging: Program, monkeypatch: 
         found.append(len(connection.savepoint_ids))
         return []
 
-    monkeypatch.setattr("annotation.validators.asked_about.identifiers_in", searched)
+    monkeypatch.setattr("annotation.validators.validator_plans.identifiers_in", searched)
     asked = {"check": "c3", "endpoint": ENDPOINT, "model": JUDGES, "confirmed_calls": 4}
     with override_settings(MODEL_ENDPOINTS=(HERE,)):
         for key in ("one", "one"):
@@ -200,7 +200,7 @@ def test_whoever_reads_questions_of_the_bank_asks_no_validator(
     judging: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = begun(QuestionBank.objects.get(slug="judged"))
-    monkeypatch.setattr("annotation.validators.asked_about.reads_in_bank", lambda person, bank: "Trial")
+    monkeypatch.setattr("annotation.validators.validator_plans.reads_in_bank", lambda person, bank: "Trial")
     for answer in (
         judging.get("banks/judged/validity/"),
         judging.get(CHECKS),

@@ -1,4 +1,9 @@
-"""The audit log is checked from end to end, and what its owner did to it is found."""
+"""The audit log is checked from end to end, and what its owner did to it is found.
+
+The audit log: one chain, written with the act, and closed to changes by the database itself.
+
+Rows that never change: the database itself refuses it, on both kinds.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +31,7 @@ from annotation.audit.recording import (
 )
 from annotation.models import AuditEvent, User
 from annotation.people.accounts import change_profile
+from annotation.triggers import INSERT_ONLY
 from tests.processes import manage
 
 N_CHANGES = 100
@@ -166,3 +172,70 @@ def test_a_worker_seals_once_an_hour_where_a_file_is_named(
         assert len(file.read_text().splitlines()) == n_lines
         os.utime(file, (noon.timestamp(), noon.timestamp()))
     assert verify_seals(file) is None
+
+
+def test_events_form_one_whole_chain(cora: User, noon: datetime) -> None:
+    for n in range(3):
+        with transaction.atomic():
+            record("test.act", actor=cora, at=noon, subject=cora, facts={"n": n})
+    hashes = list(AuditEvent.objects.order_by("id").values_list("previous_sha256", "sha256"))
+    assert [before for before, _ in hashes[1:]] == [after for _, after in hashes[:-1]]
+    assert verify().fault is None
+
+
+def test_a_forged_event_is_found(cora: User, noon: datetime) -> None:
+    events = []
+    for n in range(3):
+        with transaction.atomic():
+            events.append(record("test.act", actor=cora, at=noon, facts={"n": n}))
+    AuditEvent.objects.filter(pk=events[1].pk).update(facts={"n": 99})
+    found = verify()
+    assert found.fault is not None
+    assert (found.fault.kind, found.fault.event, found.n_events) == (FaultKind.CHANGED, events[1].pk, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_outside_a_transaction_is_refused(noon: datetime) -> None:
+    with pytest.raises(transaction.TransactionManagementError):
+        record("test.act", actor=None, at=noon)
+
+
+TAMPER = """
+import tempfile
+from pathlib import Path
+from django.apps import apps
+from django.db import DatabaseError, transaction
+from django.db.models import F
+from annotation.audit.recording import verify
+from annotation.models import ReviewEvent, User
+from annotation.triggers import INSERT_ONLY
+from tests.annotation.generation.made import bank_with_reports, written_run
+from tests.annotation.review.cases import NOON, make_round
+with tempfile.TemporaryDirectory() as folder:
+    written_run(bank_with_reports(Path(folder), 3))
+rita = User.objects.create_user("rita@example.org", "correct horse battery", name="Rita")
+made = make_round(rita, n_questions=1)
+for n in range(2):
+    ReviewEvent.objects.bulk_create([ReviewEvent(assignment=made.assignments.get(), page="p", sequence=1, kind="quiet",
+        client_ms=1.0, received_at=NOON)], ignore_conflicts=True)
+print("clock", ReviewEvent.objects.count())
+tables = {one._meta.db_table: one for one in apps.get_models()}
+for table in INSERT_ONLY:
+    rows = tables[table]._base_manager.all()
+    before = list(rows.values())
+    for act, change in (("update", lambda: rows.update(id=F("id"))), ("delete", lambda: rows._raw_delete("default"))):
+        try:
+            with transaction.atomic():
+                change()
+            print(table, act, "went through")
+        except DatabaseError as error:
+            print(table, act, "insert-only" in str(error))
+    print(table, "rows", bool(before) and before == list(rows.values()))
+print("fault", verify().fault)
+"""
+
+
+def test_the_database_refuses_to_change_or_delete_them(migrated: dict[str, str]) -> None:
+    done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
+    told = [f"{table} {what} True" for table in INSERT_ONLY for what in ("update", "delete", "rows")]
+    assert done.stdout.splitlines()[-len(told) - 2 :] == ["clock 1", *told, "fault None"], done.stderr

@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from annotation.audit import deleting as acts
 from annotation.audit.deleting import BinRefused
 from annotation.enums import Role, RoundState
-from annotation.jobs.handlers import handler_for
+from annotation.jobs.queueing import handler_for
 from annotation.models import (
     Assignment,
     AuditEvent,
@@ -155,11 +155,7 @@ def shown_to(client: Client, person: User, address: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        ("export_reviews", f"{HIDDEN}-round"),
-        ("ingest_images", "/tmp", "--bank", HIDDEN.lower()),
-    ],
+    "command", [("export_reviews", f"{HIDDEN}-round"), ("ingest_images", "/tmp", "--bank", HIDDEN.lower())]
 )
 def test_commands_do_not_find_it(world: World, cora: User, command: tuple[str, ...]) -> None:
     world.delete(cora)

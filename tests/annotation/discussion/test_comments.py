@@ -12,16 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
 from annotation.enums import AssignmentState, RoundState
-from annotation.models import (
-    Assignment,
-    AuditEvent,
-    Job,
-    Mention,
-    Question,
-    QuestionComment,
-    ReviewRound,
-    User,
-)
+from annotation.models import Assignment, AuditEvent, Job, Mention, Question, QuestionComment, ReviewRound, User
 from annotation.questionbank.bank_life import is_unused
 from annotation.review.commenting import (
     DiscussionRefused,

@@ -17,7 +17,7 @@ from annotation.management.base import ShownProgress
 from annotation.models import AuditEvent, Embedding, Job, QuestionBank, QuestionVector, User
 from annotation.validators.embedded_questions import embed_questions, plan_embedding
 from annotation.validators.kernels.model_folder import read_sentence_folder
-from annotation.validators.kernels.sentence_model import SentenceModel
+from annotation.validators.kernels.onnx_model import SentenceModel
 from annotation.validators.vector_sources import EmbeddingRefused
 from rexvqa_site.env import env_folders
 from tests.annotation.diversity.bert_model import LONGEST, SIZE, drawn_weights, real_folder, refuse_network, tiny_folder

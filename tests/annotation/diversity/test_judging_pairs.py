@@ -371,7 +371,7 @@ def test_a_pair_with_a_question_that_the_judge_reviews_is_not_shown(trial: PairT
 def test_who_reads_in_a_study_under_way_is_refused(
     client: Client, trial: PairTrial, cora: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.validators.asked_about.reads_in_bank", lambda *_of: "Study")
+    monkeypatch.setattr("annotation.validators.validator_plans.reads_in_bank", lambda *_of: "Study")
     client.force_login(cora)
     assert client.get(page_of(trial)).status_code == 403
     assert client.post(page_of(trial, "pair-judge"), {"number": 1, "said": "same"}).status_code == 403

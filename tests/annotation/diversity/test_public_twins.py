@@ -203,7 +203,7 @@ def test_who_reads_in_a_study_under_way_hears_nothing_of_the_pair(
 ) -> None:
     check_twins(bank, actor=None, at=noon)
     read = QuestionBank.objects.get(name=read_in).pk
-    for place in ("annotation.validators.asked_about", "annotation.validators.embedded_questions"):
+    for place in ("annotation.validators.validator_plans", "annotation.validators.embedded_questions"):
         monkeypatch.setattr(f"{place}.reads_in_bank", lambda _person, pk: "Study" if pk == read else "")
     client.force_login(cora)
     answer = client.get(page_of(bank))

@@ -1,7 +1,12 @@
-"""Answers as different servers give them, and what each counts as."""
+"""Answers as different servers give them, and what each counts as.
+
+The bytes of a request can be made again from what it is made of.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +14,18 @@ from typing import Any
 import pytest
 
 from annotation.call_enums import CallOutcome, Ending
-from annotation.endpoints.kernels.completions import Completion, Usage, is_refusal, outcome_of, read_completion
+from annotation.endpoints.kernels.completions import (
+    ChatSettings,
+    Completion,
+    Message,
+    ModelRequest,
+    Usage,
+    chat_request,
+    embeddings_request,
+    is_refusal,
+    outcome_of,
+    read_completion,
+)
 from annotation.model_calls.kernels.extraction import extract
 
 VLLM: dict[str, Any] = {
@@ -240,3 +256,43 @@ def test_an_error_is_told_in_one_line() -> None:
     assert (read({"error": "no such model"}).error, read(VLLM).error) == ("no such model", "")
     of_transformers = {"detail": "Server is pinned to 'a'; requested 'b'."}  # "transformers serve" 5.24.0, status 400
     assert read(of_transformers).error == "Server is pinned to 'a'; requested 'b'."
+
+
+SCHEMA = '{"type": "object", "properties": {"reason": {"type": "string"}, "answer": {"enum": ["A", "B"]}}}'
+
+
+def request() -> ModelRequest:
+    messages = [Message("system", ("Be brief.",)), Message("user", (b"one", "é {{options}}", b"two"))]
+    return chat_request("m", messages, ChatSettings(temperature=0, seed=7, max_tokens=300, schema=SCHEMA))
+
+
+def test_the_exact_bytes() -> None:
+    """Held here word by word: a change of them would leave stored requests without a way back."""
+    one, two = (base64.b64encode(picture).decode() for picture in (b"one", b"two"))
+    expected = (
+        '{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":['
+        f'{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{one}"}}}},'
+        '{"type":"text","text":"\\u00e9 {{options}}"},'
+        f'{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{two}"}}}}]}}],'
+        '"temperature":0,"seed":7,"max_tokens":300,"response_format":{"type":"json_schema","json_schema":'
+        '{"name":"answer","strict":true,"schema":{"type":"object","properties":{"reason":{"type":"string"},'
+        '"answer":{"enum":["A","B"]}}}}}}'
+    ).encode()
+    assert request().body == expected
+    assert request().sha256 == hashlib.sha256(expected).hexdigest()
+
+
+def test_what_is_not_set_is_not_sent() -> None:
+    body = json.loads(chat_request("m", [Message("user", ("Q",))], ChatSettings()).body)
+    assert body == {"model": "m", "messages": [{"role": "user", "content": "Q"}]}
+
+
+def test_the_other_route() -> None:
+    assert embeddings_request("e", ["a", "b"]).body == b'{"model":"e","input":["a","b"]}'
+
+
+def test_what_is_no_json_is_not_made() -> None:
+    with pytest.raises(ValueError, match="Expecting"):
+        chat_request("m", [], ChatSettings(schema="{"))
+    with pytest.raises(ValueError, match="Out of range"):
+        chat_request("m", [], ChatSettings(temperature=float("nan")))

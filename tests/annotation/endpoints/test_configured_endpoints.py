@@ -10,12 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
 from annotation.call_enums import EndpointPlace
-from annotation.endpoints.configured_endpoints import (
-    EndpointRefused,
-    endpoint_named,
-    endpoints,
-    key_for,
-)
+from annotation.endpoints.configured_endpoints import EndpointRefused, endpoint_named, endpoints, key_for
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, chat_answer, port_file, served_simulation
 from annotation.generation.kernels.answer_forms import (

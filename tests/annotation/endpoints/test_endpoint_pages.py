@@ -231,11 +231,7 @@ def test_a_key_that_cannot_be_used_is_missing_and_the_probe_says_why(client: Cli
 
 
 def test_the_number_of_queries(
-    client: Client,
-    ada: User,
-    settings: Settings,
-    noon: datetime,
-    django_assert_max_num_queries: DjangoAssertNumQueries,
+    client: Client, ada: User, settings: Settings, noon: datetime, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(3):
         probe_it(settings, noon + timedelta(hours=number))

@@ -9,8 +9,7 @@ import pytest
 from pytest_django import Settings
 
 from annotation.exports.release_files import ImageSize
-from annotation.exports.release_packing import ask_to_pack, forget_packed, packed_file, packed_of
-from annotation.exports.releases import release
+from annotation.exports.releases import ask_to_pack, forget_packed, packed_file, packed_of, release
 from annotation.exports.tables import ExportRefused
 from annotation.models import QuestionBank, User
 from tests.annotation.exports.test_releases import chest as chest

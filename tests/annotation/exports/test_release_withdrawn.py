@@ -14,12 +14,11 @@ from django.urls import reverse
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from annotation.enums import JobState, Role, Split
-from annotation.exports import release_packing
+from annotation.exports import releases
 from annotation.exports.release_files import ImageSize, note_taken, zip_of
-from annotation.exports.release_packing import ask_to_pack, pack_release, packed_of
-from annotation.exports.releases import plan_release, release, withdraw_release
+from annotation.exports.releases import ask_to_pack, pack_release, packed_of, plan_release, release, withdraw_release
 from annotation.exports.tables import ExportRefused
-from annotation.jobs.handlers import Progress
+from annotation.jobs.queueing import Progress
 from annotation.models import AuditEvent, QuestionBank, Release, ReleasedQuestion, SeenKey, User
 from annotation.models.people import TokenScope
 from annotation.questionbank.kernels.entries import BankRefused
@@ -74,7 +73,7 @@ def test_withdrawn_while_it_is_packed_or_read_nothing_is_kept_or_given(
         withdraw_release(Release.objects.get(pk=made.pk), REASON, actor=cora, at=noon)
         return zip_of(*given, **named)
 
-    monkeypatch.setattr(release_packing, "zip_of", withdrawn_then_written)
+    monkeypatch.setattr(releases, "zip_of", withdrawn_then_written)
     job = worked(ask_to_pack(made, ImageSize.QUARTER, actor=cora, at=noon))
     assert job.state == JobState.FAILED
     assert packed_of(made) is None, "remove what was written after the withdrawal"

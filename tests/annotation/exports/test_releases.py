@@ -23,11 +23,19 @@ from pytest_django import Settings
 
 from annotation.enums import ImageState, Split
 from annotation.exports.release_files import HELD_BACK, ImageSize, contents_of, files_of, private_keys, zip_of
-from annotation.exports.release_packing import PackingParams, ask_to_pack, pack_release, packed_file
-from annotation.exports.releases import ReleaseWanted, plan_as_json, plan_release, release
+from annotation.exports.releases import (
+    PackingParams,
+    ReleaseWanted,
+    ask_to_pack,
+    pack_release,
+    packed_file,
+    plan_as_json,
+    plan_release,
+    release,
+)
 from annotation.exports.tables import ExportRefused, scratch_file
 from annotation.imaging.kernels import text
-from annotation.jobs.handlers import JobCancelled
+from annotation.jobs.queueing import JobCancelled
 from annotation.models import (
     AnswerKey,
     AuditEvent,
@@ -45,7 +53,7 @@ from annotation.models import (
 )
 from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.editing import revise, wording_of
-from annotation.questionbank.gates import set_gate
+from annotation.questionbank.validity import set_gate
 from tests.annotation.images.test_uploads import png
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.commands import ends_with_2

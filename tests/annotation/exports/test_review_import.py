@@ -1,4 +1,4 @@
-"""manage.py import_reviews: reviews made elsewhere, all rows or none, each refused one with its place."""
+"""manage.py import_reviews and its page: reviews made elsewhere, all rows or none, each refused with its place."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
@@ -31,7 +32,7 @@ from annotation.models import (
     User,
 )
 from annotation.outcomes.agreement import round_agreement
-from annotation.review.ending import close_round
+from annotation.review.ending import close_round, count_open
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reviewer_progress import round_times
 from annotation.review.rounds import create_round, open_round
@@ -39,6 +40,8 @@ from tests.annotation.exports.review_files import as_csv, as_lines, file_of, rev
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.commands import ends_with_2
 from tests.conftest import make_person
+
+ADDRESS = "/rounds/round/import/"
 
 
 @pytest.fixture
@@ -130,10 +133,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "withdrawn": ({"withdrawn_flags": "key_wrong|odd"}, "row 3, withdrawn_flags: 'odd' is unknown"),
     "verdict": ({"verdict": "good"}, "row 3, verdict: 'good' is unknown: write accept, revise, reject or cannot_judge"),
     "no verdict": ({"verdict": ""}, "row 3, verdict: Give a verdict"),
-    "choice": (
-        {"needs_image": "maybe"},
-        "row 3, needs_image: 'maybe' is unknown: write yes, partly, no",
-    ),
+    "choice": ({"needs_image": "maybe"}, "row 3, needs_image: 'maybe' is unknown: write yes, partly, no"),
     "no blind answer": (
         {"blind_best": "", "blind_difficulty": ""},
         "row 3, blind_difficulty: The blind answer is missing, and the round asks for it",
@@ -253,13 +253,7 @@ def test_an_export_comes_back_as_it_was(tmp_path: Path, cora: User, rita: User, 
     rounds = []
     for name in ("First", "Second"):
         made = create_round(
-            plan,
-            name=name,
-            reviewers=[rita, remo],
-            reviewers_per_question=2,
-            steps=open_steps,
-            actor=cora,
-            at=noon,
+            plan, name=name, reviewers=[rita, remo], reviewers_per_question=2, steps=open_steps, actor=cora, at=noon
         )
         open_round(made, actor=cora, at=noon)
         rounds.append(made)
@@ -311,3 +305,68 @@ def test_somebody_without_a_role_becomes_a_reviewer(tmp_path: Path, opened: Revi
     make_person("Ruth")
     run(file_of(tmp_path, [review_cells(1, "ruth@example.org")]))
     assert Assignment.objects.get(reviewer__name="Ruth").position == 1
+
+
+# --- the page that takes a file ---
+def send(client: Client, *rows: dict[str, Any], **fields: str) -> Any:
+    file = SimpleUploadedFile("reviews.csv", as_csv(rows).encode())
+    return client.post(ADDRESS, {"file": file, **fields})
+
+
+def test_a_file_is_checked_and_then_imported(client: Client, cora: User, opened: ReviewRound) -> None:
+    client.force_login(cora)
+    assert ADDRESS.encode() in client.get("/rounds/round/").content
+    assert client.get(ADDRESS).status_code == 200
+    rows = [review_cells(number) for number in (1, 2)]
+    checked = send(client, *rows, check="1")
+    assert checked.status_code == 200
+    assert b"Preview: nothing has been saved." in checked.content
+    assert Review.objects.count() == 0
+    assert send(client, *rows).headers["Location"] == "/rounds/round/"
+    assert Review.objects.count() == 2
+    assert b"2 reviews imported." in client.get("/rounds/round/").content
+    assert AuditEvent.objects.get(act="reviews.imported").actor == cora
+
+
+@pytest.mark.parametrize("act", [{}, {"check": "1"}])
+def test_a_wrong_cell_is_named_and_nothing_is_stored(
+    client: Client, cora: User, opened: ReviewRound, act: dict[str, str]
+) -> None:
+    client.force_login(cora)
+    refused = send(client, review_cells(1), review_cells(9), review_cells(2, grade_clinical_quality=6), **act)
+    assert refused.status_code == 422
+    assert [(one.row, one.column) for one in refused.context["faults"]] == [
+        (3, "question"),
+        (4, "grade_clinical_quality"),
+    ]
+    assert b"2 cells are wrong. Nothing was saved" in refused.content
+    assert Review.objects.count() == 0
+
+
+def test_a_file_that_is_none_and_a_round_that_is_over_are_refused(
+    client: Client, cora: User, opened: ReviewRound, noon: datetime
+) -> None:
+    client.force_login(cora)
+    assert client.post(ADDRESS).status_code == 422
+    large = SimpleUploadedFile("reviews.csv", b"x" * 5_000_001)
+    answer = client.post(ADDRESS, {"file": large})
+    assert (answer.status_code, b"larger than 5 MB" in answer.content) == (422, True)
+    empty = client.post(ADDRESS, {"file": SimpleUploadedFile("reviews.csv", b"")})
+    assert empty.status_code == 422
+    close_round(opened, actor=cora, at=noon, confirmed_open=count_open(opened))
+    over = send(client, review_cells(1))
+    assert (over.status_code, b"into an open round only" in over.content) == (422, True)
+    assert ADDRESS.encode() not in client.get("/rounds/round/").content
+
+
+def test_only_coordinators_who_do_not_judge_in_the_round(
+    client: Client, cora: User, rita: User, remo: User, stan: User, opened: ReviewRound, noon: datetime
+) -> None:
+    Membership.objects.create(user=remo, role=Role.COORDINATOR, round=opened, granted_at=noon)
+    for person, status in ((stan, 404), (rita, 403), (remo, 200)):
+        client.force_login(person)
+        assert client.get(ADDRESS).status_code == status
+        assert send(client, review_cells(1), check="1").status_code == status
+    Assignment.objects.filter(pk=Assignment.objects.filter(round=opened).first().pk).update(reviewer=remo)  # type: ignore[union-attr]
+    assert client.get(ADDRESS).status_code == 403
+    assert ADDRESS.encode() not in client.get("/rounds/round/").content

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from openpyxl import Workbook
 
-from annotation.files.kernels import sent_tables, sheets
+from annotation.files.kernels import sent_tables
 from annotation.files.kernels.sent_tables import (
     Row,
     cell_of_parquet,
@@ -139,7 +139,7 @@ GROWING = {
 @pytest.mark.parametrize("name", GROWING)
 def test_a_small_spreadsheet_that_grows_is_refused_soon(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """93 kB took a minute and 1.3 GB."""
-    monkeypatch.setattr(sheets, "FEW_CELLS", 10_000)
+    monkeypatch.setattr(sent_tables, "FEW_CELLS", 10_000)
     tracemalloc.start()
     try:
         with refuses(FileRefused, "too_large" if name not in ("depth", "a tag") else "form"):
@@ -153,10 +153,10 @@ def test_a_small_spreadsheet_that_grows_is_refused_soon(name: str, monkeypatch: 
 
 def test_bytes_are_bounded_before_and_after_unpacking(monkeypatch: pytest.MonkeyPatch) -> None:
     content = workbook("<row><c><v>1</v></c></row>" * 1_000)
-    monkeypatch.setattr(sheets, "MOST_SHEET_BYTES", 2_000)
+    monkeypatch.setattr(sent_tables, "MOST_SHEET_BYTES", 2_000)
     with refuses(FileRefused, "too_large", match="unpacks to more than 2,000 bytes. Save the first sheet as CSV"):
         lines_of(content)
-    monkeypatch.setattr(sheets, "MOST_SHEET_BYTES", 100)
+    monkeypatch.setattr(sent_tables, "MOST_SHEET_BYTES", 100)
     with refuses(FileRefused, "too_large", match="has more than 100 bytes"):
         lines_of(content)
     monkeypatch.setattr(sent_tables, "MOST_PARQUET_BYTES", 10)

@@ -101,11 +101,7 @@ def test_a_run_is_planned_and_then_started(client: Client, cora: User, reports: 
 
 
 @pytest.mark.parametrize(
-    ("sent", "sentence"),
-    [
-        ({"exams": "0"}, "greater than or equal to 1"),
-        ({"cap": "5"}, "No price is known"),
-    ],
+    ("sent", "sentence"), [({"exams": "0"}, "greater than or equal to 1"), ({"cap": "5"}, "No price is known")]
 )
 def test_what_cannot_be_planned_is_said(
     client: Client, cora: User, reports: QuestionBank, sent: dict[str, str], sentence: str

@@ -1,7 +1,11 @@
-"""What a finding and a question must stand on."""
+"""What a finding and a question must stand on.
+
+Planted faults: what the rules stop, and that the document says so.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -14,9 +18,11 @@ from annotation.generation.kernels.answer_forms import (
     WrittenOption,
     WrittenQuestion,
     fault_of,
-    find_quote,
     ground_bullet,
+    places_of_quote,
 )
+from tests.annotation.generation.planted_faults import cases
+from tests.annotation.generation.planted_table import BEGIN, DOCUMENT, END, tables
 
 REPORT = "Findings: The heart is\n  enlarged. No pleural effusion.\nImpression: Große Struma, cardiomegaly."
 BULLETS = {1: Polarity.PRESENT, 2: Polarity.PRESENT, 3: Polarity.PRESENT, 4: Polarity.ABSENT, 5: Polarity.ABSENT}
@@ -54,7 +60,7 @@ def question(*stands_on: list[int], **changes: Any) -> WrittenQuestion:
     ],
 )
 def test_white_space_and_case_count_for_nothing(quote: str, found: str) -> None:
-    place = find_quote(quote, REPORT)
+    place = next(places_of_quote(quote, REPORT), None)
     assert place is not None
     assert REPORT[slice(*place)] == found
 
@@ -64,7 +70,7 @@ def test_white_space_and_case_count_for_nothing(quote: str, found: str) -> None:
 )
 def test_everything_else_counts(quote: str) -> None:
     is_there = quote == "The heart is enlarged"
-    assert (find_quote(quote, REPORT) is not None) is is_there
+    assert any(places_of_quote(quote, REPORT)) is is_there
 
 
 def test_a_grounded_finding_has_its_place() -> None:
@@ -374,3 +380,19 @@ def test_no_option_refers_to_others() -> None:
 
 def test_each_rule_has_a_version_and_a_sentence() -> None:
     assert all(rule.version >= 1 and rule.sentence.endswith(".") for rule in RULES.values())
+
+
+def test_there_are_60_faults_in_12_kinds_and_as_many_without() -> None:
+    counts = Counter(one.kind for one in cases() if one.rule)
+    assert (len(counts), set(counts.values())) == (12, {5})
+    assert sum(not one.rule for one in cases()) == 60
+    assert {one.rule for one in cases()} - {""} <= set(RULES)
+
+
+def test_every_fault_is_stopped_and_nothing_else() -> None:
+    assert [one for one in cases() if bool(one.rule) is not bool(one.found)] == []
+
+
+def test_the_document_says_what_was_measured() -> None:
+    written = DOCUMENT.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    assert written == tables(), "python -m tests.annotation.generation.planted_table --write"

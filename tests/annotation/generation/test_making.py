@@ -14,11 +14,10 @@ from annotation.enums import ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
 from annotation.exports.kernels.question_records import is_given_back, usual_record
 from annotation.generation import making
-from annotation.generation.generation_progress import GenerationProgress
-from annotation.generation.kernels.answer_forms import GroundedBullet, find_quote
+from annotation.generation.generation_progress import GenerationProgress, generated_in, history_of_generated
+from annotation.generation.kernels.answer_forms import GroundedBullet, places_of_quote
 from annotation.generation.kernels.sent_reports import sent_values
 from annotation.generation.making import KIND, continue_run, import_made, replay, run_continuing, take_bullets
-from annotation.generation.question_origins import generated_in, history_of_generated
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.call_batches import call_named, start
 from annotation.model_calls.request_bodies import contents_of, request_of
@@ -82,9 +81,7 @@ SOUND = (
     ("No pleural effusion.", "No pleural effusion", "absent"),
 )
 FOUND = bullets_json(
-    *SOUND,
-    ("There is a fracture.", "Rib fracture", "present"),
-    ("No pneumothorax.", "No new pneumothorax", "absent"),
+    *SOUND, ("There is a fracture.", "Rib fracture", "present"), ("No pneumothorax.", "No new pneumothorax", "absent")
 )
 OPTIONS = [
     {"text": "Enlarged heart", "bullets": [1]},
@@ -332,7 +329,9 @@ def test_findings_that_earlier_rules_took_are_looked_at_again(
 ) -> None:
     with monkeypatch.context() as earlier:
         earlier.setattr(
-            making, "ground_bullet", lambda one, text: GroundedBullet(one, find_quote(one.quote, text), False)
+            making,
+            "ground_bullet",
+            lambda one, text: GroundedBullet(one, next(places_of_quote(one.quote, text)), False),
         )
         run = with_findings(bank, bullets_json(*SOUND, ("pleural effusion", "Effusion", "present")))
     assert run.questions_batch is not None

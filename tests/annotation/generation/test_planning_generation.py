@@ -85,9 +85,7 @@ def test_a_run_has_a_call_for_each_report_and_no_copy_of_it(bank: QuestionBank) 
 def test_the_text_is_filled_in_when_it_is_sent(bank: QuestionBank) -> None:
     run = planned(wanted_of(bank))
     calls = list(ModelCall.objects.filter(batch=run.bullets_batch))
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         contents = contents_of(run.bullets_batch, calls)
     assert len(queries) <= 4
     assert all(f"Report:\nFindings: {FINDINGS}\nImpression: {IMPRESSION}" in one.text for one in contents)

@@ -238,12 +238,7 @@ def test_the_page_asks_for_no_row_by_row(
 
 
 def test_the_page_lists_a_page_of_them_and_loads_no_other(
-    client: Client,
-    dina: User,
-    make_image: MakeImage,
-    noon: datetime,
-    reads: Reads,
-    monkeypatch: pytest.MonkeyPatch,
+    client: Client, dina: User, make_image: MakeImage, noon: datetime, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searching.add_word("liegend", actor=dina, at=noon)
     reads("MEIER")

@@ -1,14 +1,23 @@
-"""Files, folders and archives become exams with images; what is refused leaves nothing."""
+"""Files, folders and archives become exams with images; what is refused leaves nothing.
+
+manage.py ingest_images.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
 import zipfile
 from collections.abc import Callable
+from datetime import datetime
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
 from PIL import Image as Picture
 
 from annotation.audit.recording import verify
@@ -17,10 +26,10 @@ from annotation.imaging.kernels.deidentification import VERSION
 from annotation.imaging.kernels.image_files import SourceImage
 from annotation.imaging.kernels.rendering import payload_of
 from annotation.ingest import exams, storage, storing
-from annotation.ingest.exams import AT_ONCE, IngestResult
+from annotation.ingest.exams import AT_ONCE, IngestResult, ingest_paths
 from annotation.ingest.matching import Source
 from annotation.ingest.storing import PreparedImage, prepare_image
-from annotation.models import AuditEvent, Exam, Image, Rendition, SourceIdentifier, User
+from annotation.models import AuditEvent, Exam, Image, QuestionBank, Rendition, SourceIdentifier, User
 from tests.annotation.imaging.dicomfiles import chest, make_dicom
 from tests.annotation.ingest.conftest import stored_files
 
@@ -51,14 +60,7 @@ def test_views_that_nobody_understands_are_told_with_their_words(ingest: Ingest,
 @pytest.mark.logs("image.ingested")
 def test_a_file_becomes_an_exam_with_an_image_that_nobody_sees_yet(ingest: Ingest, tmp_path: Path) -> None:
     result = ingest(write(tmp_path, "a.dcm", make_dicom()))
-    assert result.as_json() == {
-        "files": 1,
-        "exams": 1,
-        "images": 1,
-        "duplicates": 0,
-        "quarantined": 0,
-        "refused": [],
-    }
+    assert result.as_json() == {"files": 1, "exams": 1, "images": 1, "duplicates": 0, "quarantined": 0, "refused": []}
     image = Image.objects.get()
     assert image.state == ImageState.CHECKING
     assert (image.rows, image.columns, image.bits_stored, image.modality) == (70, 80, 12, "CR")
@@ -298,3 +300,88 @@ def test_prepared_files_are_named_once(ingest: Ingest, tmp_path: Path, home: Pat
     image = Image.objects.get()
     names = {image.object_name, *image.renditions.values_list("name", flat=True)}
     assert {path.name for path in stored_files(home)} == names
+
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: Any, **options: Any) -> str:
+    out = StringIO()
+    call_command("ingest_images", *map(str, arguments), stdout=out, stderr=StringIO(), **options)
+    return out.getvalue()
+
+
+def test_the_result_is_json_and_images_are_searched(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.dcm"
+    path.write_bytes(make_dicom(chest(200, 160)))
+    facts = json.loads(run(path, "--json"))
+    assert list(facts) == ["files", "exams", "images", "duplicates", "quarantined", "refused"]
+    assert (facts["images"], facts["quarantined"]) == (1, 0)
+    assert Image.objects.get().state == ImageState.AVAILABLE
+
+
+def test_why_images_wait_and_what_was_warned_of_is_printed(home: Path, tmp_path: Path) -> None:
+    fields: dict[str, dict[str, Any]] = {
+        "a": {"PatientOrientation": ["R", "F"]},
+        "b": {"ViewPosition": "ZP", "SOPInstanceUID": "1.2.3"},
+    }
+    for n, (name, values) in enumerate(fields.items()):
+        (tmp_path / f"{name}.dcm").write_bytes(make_dicom(chest(200, 160 + n), **values))
+    told = run(tmp_path)
+    assert "1 in quarantine: By its file it lies otherwise than usual." in told
+    assert "1 with a warning: " in told
+    facts = json.loads(run(tmp_path / "b.dcm", "--json"))
+    assert not {"reasons", "warnings"} & facts.keys()
+
+
+def test_views_that_are_not_understood_are_printed(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.dcm"
+    path.write_bytes(make_dicom(ViewPosition="04"))
+    told = run(path)
+    assert "view '04' not understood: 1 images" in told
+    assert reverse("views-said") in told
+
+
+def test_what_an_interrupted_run_left_unsearched_is_searched(home: Path, tmp_path: Path, noon: datetime) -> None:
+    path = tmp_path / "a.dcm"
+    path.write_bytes(make_dicom())
+    ingest_paths([path], bank=None, actor=None, at=noon)
+    assert Image.objects.get().state == ImageState.CHECKING
+    assert json.loads(run(path, "--json"))["duplicates"] == 1
+    assert Image.objects.get().state == ImageState.AVAILABLE
+
+
+def test_people_get_a_table(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.dcm"
+    path.write_bytes(make_dicom())
+    assert "images" in run(path)
+
+
+def test_a_path_that_is_not_there_ends_with_status_2(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="neither a file nor a folder") as caught:
+        run(tmp_path / "missing")
+    assert caught.value.returncode == 2
+
+
+def test_a_bank_that_is_not_there_ends_with_status_2(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="there is no bank 'None such'") as caught:
+        run(tmp_path, "--bank", "None such")
+    assert caught.value.returncode == 2
+
+
+def test_a_refused_file_ends_with_status_2_and_says_why(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.dcm"
+    path.write_bytes(make_dicom(Modality="CT"))
+    out, err = StringIO(), StringIO()
+    with pytest.raises(CommandError, match="1 of 1 files were refused") as caught:
+        call_command("ingest_images", str(path), stdout=out, stderr=err)
+    assert caught.value.returncode == 2
+    assert "Only CR, DX and secondary captures are taken" in err.getvalue()
+    assert not Image.objects.exists()
+
+
+def test_images_go_to_the_bank_that_is_named(home: Path, tmp_path: Path, noon: datetime) -> None:
+    bank = QuestionBank.objects.create(name="Chest", slug="chest", created_at=noon)
+    (tmp_path / "a.dcm").write_bytes(make_dicom())
+    run(tmp_path / "a.dcm", "--bank", "chest", "--json")
+    assert Image.objects.get().exam.bank == bank

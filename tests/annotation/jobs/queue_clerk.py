@@ -12,8 +12,7 @@ django.setup()
 
 from django.utils import timezone  # noqa: E402
 
-from annotation.jobs.handlers import REHEARSAL, RehearsalParams  # noqa: E402
-from annotation.jobs.queueing import cancel, enqueue  # noqa: E402
+from annotation.jobs.queueing import REHEARSAL, RehearsalParams, cancel, enqueue  # noqa: E402  # noqa: E402
 from annotation.jobs.running import send  # noqa: E402
 from annotation.models import Job, User, WorkerBeat  # noqa: E402
 from annotation.site.logs import about  # noqa: E402

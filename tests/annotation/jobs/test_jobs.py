@@ -1,13 +1,15 @@
-"""Jobs: the row is the truth, whatever happens to messages and workers."""
+"""Jobs: the row is the truth, whatever happens to messages and workers; and what ``manage.py jobs`` tells of them."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
 from amqp.exceptions import PreconditionFailed
 from billiard.exceptions import TimeLimitExceeded
+from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.utils import timezone
 from pytest_django import Settings
@@ -15,7 +17,7 @@ from pytest_django import Settings
 from annotation.contributions import contributing_apps
 from annotation.enums import JobQueue, JobState
 from annotation.jobs import queueing, running
-from annotation.jobs.handlers import (
+from annotation.jobs.queueing import (
     REHEARSAL,
     SOON,
     JobHandler,
@@ -25,6 +27,7 @@ from annotation.jobs.handlers import (
     RehearsalParams,
     handler_for,
 )
+from annotation.management.commands import jobs
 from annotation.models import AuditEvent, Job, User
 from annotation.site.logs import about
 from tests.refusals import refuses
@@ -354,3 +357,44 @@ def test_every_kind_has_one_handler() -> None:
     work = [work for app in contributing_apps() for work in (app.background_work(), app.waiting_work())]
     kinds = [one.kind for of_app in work for one in of_app.jobs]
     assert len(kinds) == len(set(kinds)) == len({handler_for(kind).run for kind in kinds})
+
+
+# --- manage.py jobs ---
+def told(*arguments: str) -> str:
+    out = StringIO()
+    call_command("jobs", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_list_names_state_and_progress(job: Job, noon: datetime) -> None:
+    assert told().split() == [job.public_id, "queued", "Rehearsal"]
+    running.run(job.public_id, clock=lambda: noon)
+    assert told().split() == [job.public_id, "succeeded", "2/2", "Rehearsal"]
+
+
+def test_a_job_is_followed_with_a_bar_until_it_ends(
+    job: Job, noon: datetime, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looks: list[float] = []
+
+    def next_look(seconds: float) -> None:
+        looks.append(seconds)
+        running.run(job.public_id, clock=lambda: noon)
+
+    monkeypatch.setattr("annotation.management.commands.jobs.time.sleep", next_look)
+    assert "done" in told(job.public_id)
+    assert "Rehearsal" in capsys.readouterr().out
+    assert looks.count(jobs.SECONDS_BETWEEN_LOOKS) == 1
+
+
+def test_a_job_that_failed_says_why_with_status_1(job: Job) -> None:
+    Job.objects.update(state=JobState.FAILED, error="the disk is full")
+    with pytest.raises(CommandError, match="failed: the disk is full") as refused:
+        told(job.public_id)
+    assert refused.value.returncode == 1
+
+
+def test_a_job_that_is_not_there_is_told_with_status_2(db: None) -> None:
+    with pytest.raises(CommandError, match="there is no job nonsense") as refused:
+        told("nonsense")
+    assert refused.value.returncode == 2

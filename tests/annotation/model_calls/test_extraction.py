@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from annotation.model_calls.kernels import extraction, letter_1
-from annotation.model_calls.kernels.extraction import RULE, RULES, extract, names_two
+from annotation.model_calls.kernels.extraction import (
+    RULE,
+    RULES,
+    answer_in,
+    canonical,
+    explanation_in,
+    extract,
+    names_two,
+    question_values,
+    rotated,
+)
+from annotation.model_calls.request_bodies import SwappableExam, swapped
 from tests.linear_time import slow_shapes
 
 Rule = Callable[[str, Sequence[str]], str]
@@ -363,3 +375,73 @@ def test_no_letter_is_taken_out_of_words_by_whole_1(raw: str, letter: str) -> No
 
 def test_each_rule_has_its_name() -> None:
     assert (RULE, list(RULES)) == ("extract-2", ["extract-2", "letter-1", "whole-1"])
+
+
+def test_an_explanation_before_the_answer_may_name_other_options() -> None:
+    said = '{"explanation": "The answer is not A, since option B shows no line.", "answer": "C"}'
+    assert answer_in(said) == "C"
+    assert explanation_in(said) == "The answer is not A, since option B shows no line."
+    assert extract(answer_in(said), ["one", "two", "three", "four"]) == "C"
+
+
+@pytest.mark.parametrize(
+    "said", ["B. Pneumothorax", "", '{"answer": 3}', '{"option": "B"}', "{broken", "[1]", "{" * 99]
+)
+def test_any_other_text_is_the_answer_itself(said: str) -> None:
+    assert answer_in(said) == said
+    assert explanation_in(said) == ""
+
+
+TWO, ONE = ("LL", "PA"), ("AP",)
+
+
+def exams() -> list[SwappableExam]:
+    """20 patients with two exams of two views each, and one of another kind."""
+    found = [SwappableExam(10 * patient + n, f"p{patient}", TWO) for patient in range(1, 21) for n in (1, 2)]
+    return [*found, SwappableExam(999, "p99", ONE)]
+
+
+def test_every_exam_gets_one_of_another_patient_with_the_same_views() -> None:
+    known = exams()
+    found = swapped(known, [one.exam for one in known], seed=1)
+    patients = {one.exam: one.patient for one in known}
+    assert set(found) == {one.exam for one in known} - {999}
+    assert all(patients[exam] != patients[other] for exam, other in found.items())
+    assert max(Counter(found.values()).values()) <= 2
+
+
+def test_it_follows_the_seed_and_not_the_order_in_which_exams_come() -> None:
+    known = exams()
+    wanted = [one.exam for one in known]
+    assert swapped(known, wanted, seed=1) == swapped(reversed(known), wanted, seed=1)
+    assert swapped(known, wanted, seed=1) != swapped(known, wanted, seed=2)
+
+
+def test_an_exam_of_a_patient_whom_nobody_knows_is_swapped_with_none() -> None:
+    known = [SwappableExam(1, "", TWO), SwappableExam(2, "a", TWO), SwappableExam(3, "b", TWO)]
+    assert swapped(known, [1, 2, 3], seed=1) == {2: 3, 3: 2}
+    assert swapped(known[:2], [1, 2], seed=1) == {}
+
+
+SAID_OPTIONS = ["one", "two", "three", "four"]
+
+
+def test_each_option_stands_once_in_each_place_over_the_four_rotations() -> None:
+    shown = [rotated(SAID_OPTIONS, rotation) for rotation in range(4)]
+    assert shown[1] == ["two", "three", "four", "one"]
+    assert all({row[place] for row in shown} == set(SAID_OPTIONS) for place in range(4))
+
+
+def test_the_letter_of_a_rotation_leads_back_to_the_option_of_the_bank() -> None:
+    for rotation in range(4):
+        for place, letter in enumerate("ABCD"):
+            found = canonical(letter, rotation)
+            assert SAID_OPTIONS["ABCD".index(found)] == rotated(SAID_OPTIONS, rotation)[place]
+    assert canonical("", 3) == ""
+
+
+def test_the_variables_of_a_question() -> None:
+    found = question_values("Which?", SAID_OPTIONS, 3)
+    assert found["question"] == "Which?"
+    assert found["options"] == "A. four\nB. one\nC. two\nD. three"
+    assert [found[f"option_{letter}"] for letter in "abcd"] == ["four", "one", "two", "three"]

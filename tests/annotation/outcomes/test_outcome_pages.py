@@ -10,12 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Difficulty, Flag, QuestionState, Role
 from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, User
-from annotation.outcomes.agreement import (
-    JudgedDifficulty,
-    difficulty_table,
-    judged_difficulties,
-    panel_difficulty,
-)
+from annotation.outcomes.agreement import JudgedDifficulty, difficulty_table, judged_difficulties, panel_difficulty
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, GroupBy, GroupOutcome, group_outcomes
 from annotation.outcomes.round_figures import FlowCount, state_flow
 from annotation.review.ending import close_round, count_open
@@ -206,11 +201,7 @@ def test_only_rounds_that_a_person_may_see_count(client: Client, cora: User, pai
 
 
 def test_the_page_of_a_bank_costs_the_same_however_many_rounds(
-    client: Client,
-    cora: User,
-    pair: ReviewRound,
-    noon: datetime,
-    django_assert_max_num_queries: DjangoAssertNumQueries,
+    client: Client, cora: User, pair: ReviewRound, noon: datetime, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     client.force_login(cora)
     for number in range(3):

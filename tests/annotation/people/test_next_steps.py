@@ -8,10 +8,10 @@ import pytest
 from django.test import Client
 
 from annotation.enums import AssignmentState, ImageState, JobState, QuestionState, RoundState
+from annotation.ingest.completeness import ImageCounts
 from annotation.models import Exam, Image, Job, Question, QuestionBank, ReviewRound, Upload, User
 from annotation.outcomes.next_steps import BankCounts, RoundCounts, next_of_bank, next_of_images, next_of_round
 from annotation.people.open_work import NextStep, first_due
-from annotation.questionbank.image_counts import ImageCounts
 from tests.annotation.people.conftest import make_round
 from tests.pages import markup
 

@@ -1,4 +1,7 @@
-"""Near-duplicates as findings of both questions, each with the other; one of each group is kept."""
+"""Near-duplicates as findings of both questions, each with the other; one of each group is kept.
+
+What shows over a whole bank, against numbers of scipy.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from scipy.stats import chisquare
 
 from annotation.jobs import queueing
 from annotation.models import AuditEvent, Finding, Question, QuestionBank, Revision, User
 from annotation.questionbank.checking import COMPARISON, DuplicatesParams, QualityRefused, check_revisions, dismiss
 from annotation.questionbank.duplicates import check_duplicates
+from annotation.questionbank.kernels.rules import bank_wide, key_evenness
 from tests.annotation.quality.conftest import records
 from tests.annotation.questionbank.files import run_import, write_file
 from tests.jobs import result_of
@@ -92,3 +97,39 @@ def test_the_job_tells_pairs_on_both_sides_of_the_threshold(
     result = result_of(job, at=noon)
     assert (result["threshold"], result["n_duplicates"]) == (0.9, 2)
     assert all(set(pair) == {"similarity", "first", "second", "first_text", "second_text"} for pair in result["around"])
+
+
+LONG, SHORT = [30, 10, 11, 12], [10, 30, 11, 12]
+
+
+def test_the_share_of_keys_that_are_the_longest_option() -> None:
+    whole = bank_wide([(LONG, "A")] * 60 + [(SHORT, "A")] * 40)
+    assert whole.longest_is_key.value == 0.6
+    assert whole.longest_is_key.n == 100
+    assert whole.longest_is_key.ci95 == pytest.approx((0.5020, 0.6906), abs=1e-4)
+    assert whole.is_longest_too_often
+
+
+def test_a_quarter_is_what_chance_gives() -> None:
+    assert not bank_wide([(LONG, "A")] * 25 + [(SHORT, "A")] * 75).is_longest_too_often
+
+
+def test_two_longest_options_say_nothing_and_no_key_neither() -> None:
+    whole = bank_wide([([30, 30, 1, 1], "A"), (LONG, ""), (LONG, "B")])
+    assert (whole.longest_is_key.n, whole.longest_is_key.count) == (1, 0)
+    assert whole.letters == {"A": 1, "B": 1, "C": 0, "D": 0}
+
+
+@pytest.mark.parametrize("counts", [[25, 25, 25, 25], [40, 30, 20, 10], [1000, 900, 1100, 1000]])
+def test_letters_by_chi_square(counts: list[int]) -> None:
+    found, expected = key_evenness(counts), chisquare(counts)
+    assert found is not None
+    assert found.chi2 == pytest.approx(expected.statistic)
+    assert found.p == pytest.approx(expected.pvalue)
+    assert (found.df, found.n) == (3, sum(counts))
+
+
+def test_a_bank_without_a_key_has_no_test() -> None:
+    whole = bank_wide([(LONG, "")])
+    assert whole.evenness is None
+    assert whole.longest_is_key.reason == "zero_trials"

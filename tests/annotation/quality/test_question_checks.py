@@ -1,15 +1,25 @@
-"""Each rule: what makes it fire, where, and what does not."""
+"""Each rule: what makes it fire, where, and what does not.
+
+The manual tells of every rule and of every identifier. The data of the rule for comparisons is whole.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from annotation.enums import FindingPlace
 from annotation.models import Finding
-from annotation.questionbank.kernels.question_checks import check
+from annotation.questionbank.kernels.identifiers import IDENTIFIERS, NOT_IN_TEXT
+from annotation.questionbank.kernels.question_checks import check, prior_words
 from annotation.questionbank.kernels.rules import BANKWIDE, CLASSIFIED, RULES, CheckedQuestion, Flaw
+from annotation.questionbank.kernels.vocabulary import COMPARISON_PARTS, COMPARISONS
+from tests.annotation.quality.comparison_lists import clean, comparing
+from tests.architecture.source import ROOT
 
 SOUND: dict[str, Any] = {
     "stem": "Which abnormality is seen on these chest radiographs?",
@@ -18,6 +28,15 @@ SOUND: dict[str, Any] = {
     "explanation": "The left costophrenic angle is blunted on both views.",
     "report": "There is blunting of the left costophrenic angle. The heart is of usual size.",
 }
+COMPARED = (  # of the issue
+    "The effusion has increased",
+    "The consolidation has cleared",
+    "Persistent opacity",
+    "A pneumothorax is no longer seen",
+    "Larger since yesterday",
+    "Redemonstrated cardiomegaly",
+    "The tube remains in place",
+)
 
 
 def sound(**changes: Any) -> CheckedQuestion:
@@ -147,3 +166,58 @@ def test_a_rule_and_a_place_come_once() -> None:
 @pytest.mark.parametrize("changes", [{"options": ("", "", "", "")}, {"stem": "", "explanation": ""}])
 def test_empty_parts_are_no_error(changes: dict[str, Any]) -> None:
     check(sound(**changes))
+
+
+MANUAL = (ROOT / "docs" / "question-banks.md").read_text(encoding="utf-8")
+
+
+def test_each_rule_has_a_line() -> None:
+    told = set(re.findall(r"^\| `([a-z_]+)` \|", MANUAL.partition("## Checks of the wording")[2], re.MULTILINE))
+    assert {code for code in RULES if not code.startswith("identifier_")} == told & set(RULES)
+
+
+def test_each_identifier_has_a_line() -> None:
+    lines = re.findall(r"^\| ([A-R](?:, [A-R])*) \| (.*) \|$", MANUAL, re.MULTILINE)
+    letters = {letter: words for named, words in lines for letter in named.split(", ")}
+    assert sorted(letters) == [one.letter for one in IDENTIFIERS]
+    assert {letter for letter, words in letters.items() if NOT_IN_TEXT in words} == {
+        one.letter for one in IDENTIFIERS if not one.patterns
+    }
+
+
+# --- comparisons in the words that reports use ---
+def test_all_phrases_are_found() -> None:
+    assert len(comparing()) == 200
+    assert [one for one in comparing() if not prior_words(one)] == []
+
+
+def test_few_clean_sentences_raise_an_alarm() -> None:
+    texts = clean()
+    alarms = [one for one in texts if prior_words(one)]
+    assert len(texts) > 500
+    assert len(alarms) < 0.02 * len(texts), alarms
+
+
+@pytest.mark.parametrize("words", COMPARED)
+def test_stem_option_and_explanation_are_looked_at(words: str) -> None:
+    assert places_of("mentions_prior", stem=f"{words}. What is it?") == ["stem"]
+    assert places_of("mentions_prior", **options("Mass", words, "Nodule", "Cyst")) == ["B"]
+    assert places_of("mentions_prior", explanation=f"It is so, for this is plain to see. {words}.") == ["explanation"]
+
+
+def test_lines_and_capitals_count_for_nothing() -> None:
+    assert prior_words("The effusion HAS\n   INCREASED.") == "HAS INCREASED"
+    assert prior_words("Nothing. Unchanged heart, which has grown.") == "Unchanged"
+
+
+def test_each_part_is_named_and_there() -> None:
+    named = set(re.findall(r"<([A-Z]+\d?)>", COMPARISONS + "".join(COMPARISON_PARTS.values())))
+    assert named == set(COMPARISON_PARTS)
+
+
+def test_the_sample_has_few(shared_data: Path) -> None:
+    """Six of its 744 texts, and each names another day or what is new."""
+    records = json.loads((shared_data / "rexvqa_sample.json").read_text(encoding="utf-8")).values()
+    texts = [t for one in records for t in (one["question"], *one["options"], one["correct_answer_explanation"])]
+    found = [words for text in texts if (words := prior_words(text))]
+    assert (len(texts), sorted(map(str.lower, found))) == (744, ["earlier pa image", "later image", *["new"] * 4])

@@ -16,7 +16,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.audit.recording import verify
 from annotation.enums import JobState, QuestionState, Role
 from annotation.jobs import queueing, running
-from annotation.jobs.handlers import JobCancelled
+from annotation.jobs.queueing import JobCancelled
 from annotation.models import (
     Assignment,
     AuditEvent,

@@ -23,7 +23,7 @@ from annotation.questionbank.kernels.column_matching import (
 )
 from annotation.questionbank.kernels.foreign_rows import FileColumns, columns_to_match
 from annotation.questionbank.kernels.records import Batch, RecordRules, read_batches
-from annotation.questionbank.template import TEMPLATE_FORMS, template_file
+from annotation.questionbank.matchings import TEMPLATE_FORMS, template_file
 from tests.annotation.questionbank.sheets import RAD, SHEET, SHEET_MATCHING, SLAKE, YES_NO, as_list
 
 
@@ -118,7 +118,7 @@ def test_vqa_rad_has_no_options_and_open_answers_are_refused_one_by_one() -> Non
     found = columns(RAD)
     guessed = guess_matching(found.names, found.rows)
     assert [guessed.columns[name] for name in ("id", "ImagePath", "study_id", "task_name")] == [
-        *("qid", "image_name", "image_name", "question_type"),
+        *("qid", "image_name", "image_name", "question_type")
     ]
     assert {fault.field for fault in faults_of(guessed)} == {"correct_answer_explanation", "options"}
     options = dict(

@@ -22,7 +22,7 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.template import COLUMNS, EXAMPLES, TEMPLATE_FORMS, template_file
+from annotation.questionbank.matchings import COLUMNS, EXAMPLES, TEMPLATE_FORMS, template_file
 from tests.annotation.files.test_tables import parquet
 from tests.annotation.questionbank.files import make_record
 

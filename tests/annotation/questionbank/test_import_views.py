@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import ImportState, JobState
 from annotation.models import AuditEvent, BankImport, Job, Question, QuestionBank, Revision, Upload
-from annotation.questionbank.template import TEMPLATE_FORMS, template_file
+from annotation.questionbank.matchings import TEMPLATE_FORMS, template_file
 from tests.annotation.files.test_tables import parquet
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.jobs import work, worked

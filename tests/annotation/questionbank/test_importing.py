@@ -585,8 +585,7 @@ def test_slugs_are_free_and_never_the_address_of_the_import_page(tmp_path: Path)
 def test_each_batch_is_a_transaction_of_its_own(tmp_path: Path, small_batches: None) -> None:
     in_transaction: list[bool] = []
     run_import(
-        write_file(tmp_path, ten_records()),
-        watch=lambda done, total: in_transaction.append(connection.in_atomic_block),
+        write_file(tmp_path, ten_records()), watch=lambda done, total: in_transaction.append(connection.in_atomic_block)
     )
     assert in_transaction == [False] * 4
     with connection.cursor() as cursor, transaction.atomic():
@@ -604,9 +603,7 @@ def test_the_number_of_queries_does_not_grow_with_the_batch(tmp_path: Path) -> N
     counted = []
     for n_questions in (4, 40):
         records = {f"q{n}": make_record(n, exam=n) for n in range(n_questions)}
-        with CaptureQueriesContext(
-            connection,
-        ) as queries:
+        with CaptureQueriesContext(connection) as queries:
             run_import(write_file(tmp_path, records), bank=f"Bank of {n_questions}")
         counted.append(len(queries))
     assert counted[0] == counted[1]

@@ -17,7 +17,7 @@ from annotation.enums import ImageState
 from annotation.models import AnswerKey, Exam, Image, QuestionBank, Revision, SourceIdentifier, User
 from annotation.questionbank.bank_life import delete_bank_job
 from annotation.questionbank.importing import ImportResult
-from annotation.questionbank.template import COLUMNS
+from annotation.questionbank.matchings import COLUMNS
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 
 pytestmark = pytest.mark.django_db

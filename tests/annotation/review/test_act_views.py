@@ -135,11 +135,7 @@ def test_an_overtaken_draft_is_told_the_number_of_the_newer_one(
     assert browser_of_rita.post(drafts, {**BLIND, "sequence": "3"}, **HX).status_code == 204
     late = browser_of_rita.post(drafts, {"best": "A", "sequence": "2"}, **HX)
     assert late.status_code == 409
-    assert late.json() == {
-        "reason": "draft_overtaken",
-        "message": "A newer draft is already stored.",
-        "sequence": 3,
-    }
+    assert late.json() == {"reason": "draft_overtaken", "message": "A newer draft is already stored.", "sequence": 3}
     assert 'data-draft-sequence="3"' in browser_of_rita.get(to("review-case", mine[0])).content.decode()
 
 

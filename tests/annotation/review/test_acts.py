@@ -8,14 +8,9 @@ import pytest
 
 from annotation.enums import AssignmentState, RoundState, RoundSteps
 from annotation.models import Assignment, AuditEvent, BlindAnswer, Review, ReviewDraft, User
-from annotation.review.answering import (
-    Basis,
-    answer_blind,
-    open_report,
-    report_slip,
-    save_draft,
-)
-from annotation.review.assignments import categories_of, next_assignment, progress_at, rounds_of
+from annotation.questionbank.filters import categories_of
+from annotation.review.answering import Basis, answer_blind, open_report, report_slip, save_draft
+from annotation.review.assignments import next_assignment, progress_at, rounds_of
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.submitting import skip, submit_review
 from tests.annotation.review.cases import assignments_of, good_judgement, make_bank, make_round
@@ -261,10 +256,7 @@ def test_a_refused_review_stores_nothing(first: Assignment, rita: User, noon: da
 def test_following_flags_are_stored_without_being_sent(first: Assignment, rita: User, noon: datetime) -> None:
     answer(first, rita, noon, best="A", defensible=["A", "D"])
     review = submit_review(
-        first,
-        good_judgement(reasoning="seen", disagreement="key_wrong", verdict="revise"),
-        actor=rita,
-        at=noon,
+        first, good_judgement(reasoning="seen", disagreement="key_wrong", verdict="revise"), actor=rita, at=noon
     )
     assert (review.flags, review.disagreement) == (["several_valid", "key_wrong"], "key_wrong")
 

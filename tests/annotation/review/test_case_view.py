@@ -1,20 +1,26 @@
-"""The case page: who may open it, and what its bytes contain at each step."""
+"""The case page: who may open it, and what its bytes contain at each step; the worklist, and the way on.
+
+A case page is light: everything but the images, as it travels.
+"""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from datetime import datetime
+from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, RoundState, RoundSteps
-from annotation.models import Assignment, BlindAnswer, Question, Review, User
+from annotation.models import Assignment, BlindAnswer, Image, Question, Review, ReviewRound, User
 from annotation.review.answering import answer_blind, open_report, save_draft
-from annotation.review.submitting import submit_review
+from annotation.review.submitting import skip, submit_review
 from tests.annotation.review.cases import NOON, SECRETS, assignments_of, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
 
@@ -287,3 +293,99 @@ def test_the_first_question_of_the_first_round_explains_its_steps(
     assert card not in browser_of_rita.get(f"/review/{first.public_id}/").content.decode()
     later = assignments_of(rita, make_round(rita, name="Later"))[0]
     assert card not in browser_of_rita.get(f"/review/{later.public_id}/").content.decode()
+
+
+MOST_BYTES = 120_000
+
+
+@pytest.mark.django_db
+def test_a_case_page_without_its_images_is_under_120_kb(client: Client, rita: User) -> None:
+    review_round = make_round(rita)
+    for image in Image.objects.all():
+        give_pixels(image, seed=1)
+    client.force_login(rita)
+    page = client.get(reverse("review-case", args=[assignments_of(rita, review_round)[0].public_id])).content
+    named = sorted(set(re.findall(r'"/static/([^"]+)"', page.decode())))
+    assert "annotation/review/case.js" in named
+    files = [finders.find(name) for name in named]
+    assert all(files)
+    compressed = sum(len(gzip.compress(Path(file).read_bytes())) for file in files if isinstance(file, str))
+    assert len(page) + compressed < MOST_BYTES
+
+
+# --- the worklist, and the way on ---
+@pytest.fixture
+def review_round(rita: User, remo: User) -> ReviewRound:
+    return make_round(rita, n_questions=4)
+
+
+def worklist(review_round: ReviewRound) -> str:
+    return reverse("review-worklist", args=[review_round.slug])
+
+
+def test_own_questions_with_their_state(
+    browser_of_rita: Client, review_round: ReviewRound, rita: User, noon: datetime
+) -> None:
+    skip(assignments_of(rita, review_round)[0], "image missing", actor=rita, at=noon)
+    sent = browser_of_rita.get(worklist(review_round)).content.decode()
+    assert sent.count("Which finding is absent") == 4
+    assert "image missing" in sent
+    assert "CATEGORY-WORDS" not in sent
+    assert "Negation" not in sent
+
+
+@pytest.mark.parametrize(
+    ("chosen", "n"), [("", 4), ("unfinished", 3), ("skipped", 1), ("submitted", 1), ("nonsense", 4)]
+)
+def test_the_list_can_be_filtered(
+    browser_of_rita: Client, review_round: ReviewRound, rita: User, noon: datetime, chosen: str, n: int
+) -> None:
+    one, two, *_rest = assignments_of(rita, review_round)
+    skip(one, "later", actor=rita, at=noon)
+    Assignment.objects.filter(pk=two.pk).update(state=AssignmentState.SUBMITTED)
+    sent = browser_of_rita.get(worklist(review_round), {"show": chosen}).content.decode()
+    assert sent.count("Which finding is absent") == n
+
+
+def test_continue_leads_to_the_next_question_and_at_the_end_to_the_list(
+    browser_of_rita: Client, review_round: ReviewRound, rita: User
+) -> None:
+    go_on = reverse("review-continue", args=[review_round.slug])
+    first = assignments_of(rita, review_round)[0]
+    assert browser_of_rita.get(go_on)["Location"] == reverse("review-case", args=[first.public_id])
+    Assignment.objects.update(state=AssignmentState.SUBMITTED)
+    assert browser_of_rita.get(go_on)["Location"] == worklist(review_round)
+
+
+def test_a_closed_round_is_listed_and_leads_to_no_question(browser_of_rita: Client, review_round: ReviewRound) -> None:
+    ReviewRound.objects.update(state=RoundState.CLOSED)
+    assert browser_of_rita.get(reverse("review-continue", args=[review_round.slug]))["Location"] == worklist(
+        review_round
+    )
+    assert b"can be read, not changed" in browser_of_rita.get(worklist(review_round)).content
+
+
+def test_a_draft_round_is_not_there_yet(browser_of_rita: Client, review_round: ReviewRound) -> None:
+    ReviewRound.objects.update(state=RoundState.DRAFT)
+    assert browser_of_rita.get(worklist(review_round)).status_code == 404
+    assert b"No questions assigned to you" in browser_of_rita.get(reverse("review-rounds")).content
+
+
+def test_rounds_are_listed_with_progress(browser_of_rita: Client, review_round: ReviewRound) -> None:
+    sent = browser_of_rita.get(reverse("review-rounds")).content.decode()
+    assert review_round.name in sent
+    assert "0 / 4" in sent
+
+
+def test_a_stranger_logs_in_first_and_post_is_no_way_in(client: Client, review_round: ReviewRound, rita: User) -> None:
+    assert client.get(worklist(review_round)).status_code == 302
+    client.force_login(rita)
+    assert client.post(worklist(review_round)).status_code == 405
+
+
+def test_query_count_does_not_grow_with_the_list(
+    browser_of_rita: Client, rita: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    long = make_round(rita, n_questions=30, name="Long")
+    with django_assert_max_num_queries(7):
+        browser_of_rita.get(worklist(long))

@@ -9,20 +9,8 @@ from msgspec.structs import replace
 
 from annotation.enums import AssignmentState as State
 from annotation.enums import RoundSteps
-from annotation.review.kernels.transitions import (
-    TRANSITIONS,
-    UNFINISHED,
-    ReviewAct,
-    ReviewRefused,
-    state_after,
-)
-from annotation.review.kernels.visibility import (
-    CasePart,
-    CaseProgress,
-    Step,
-    current_step,
-    visible_parts,
-)
+from annotation.review.kernels.transitions import TRANSITIONS, UNFINISHED, ReviewAct, ReviewRefused, state_after
+from annotation.review.kernels.visibility import CasePart, CaseProgress, Step, current_step, visible_parts
 from tests.refusals import refuses
 
 

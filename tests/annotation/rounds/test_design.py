@@ -19,8 +19,7 @@ from annotation.review.calibrating import begin_calibration, calibration_of, dis
 from annotation.review.ending import close_round, complete_reviews, count_open
 from annotation.review.kernels.allotment import repeats_in
 from annotation.review.kernels.form_design import PAPER, FormDesign, make_design, stored_design
-from annotation.review.kernels.settling import Opinion
-from annotation.review.kernels.shared_answers import compare, has_passed, shared_opinion
+from annotation.review.kernels.settling import Opinion, compare, has_passed, shared_opinion
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reassigning import add_reviewer, remove_reviewer
@@ -273,7 +272,7 @@ def test_nothing_of_a_round_opens_before_its_calibration_is_passed(
     for one in of_round(rita, own):
         judge(one, noon)
     result = CalibrationResult.objects.get()
-    assert (result.passed, result.n_agreed, result.n_compared) == (True, 15, 15)
+    assert (result.rule, result.passed, result.n_agreed, result.n_compared) == ("calibration-1", True, 15, 15)
     page = client.get(f"{address}calibration/").content.decode()
     assert "The aortic knob hides it." in page
     assert "15 of 15" in page

@@ -18,7 +18,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from annotation.jobs import queueing, running
-from annotation.jobs.handlers import REHEARSAL, JobHandler, JobRefused, Progress, RehearsalParams
+from annotation.jobs.queueing import REHEARSAL, JobHandler, JobRefused, Progress, RehearsalParams
 from annotation.models import Job
 from annotation.site import telemetry
 from annotation.site.health import extras_off

@@ -1,4 +1,9 @@
-"""Validators are asked of a model that did not write the questions, and what it says becomes findings."""
+"""Validators are asked of a model that did not write the questions, and what it says becomes findings.
+
+Which models are of one family, by their names.
+
+Each question is asked once whether it is biased, and gets a verdict with its reason.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,8 @@ import json
 from pathlib import Path
 
 import pytest
-from django.test import override_settings
+from django.test import Client, override_settings
+from django.urls import reverse
 
 from annotation.call_enums import BatchState, CallOutcome, EndpointPlace, PromptPurpose
 from annotation.jobs import queueing
@@ -20,13 +26,18 @@ from annotation.models import (
     Job,
     ModelCall,
     PromptVersion,
+    Question,
     Report,
     Revision,
+    User,
     ValidatorRun,
 )
 from annotation.questionbank.checking import check_revisions, findings_of
+from annotation.questionbank.validity import count_parts
 from annotation.refusals import Refused
+from annotation.validators.kernels.model_families import families_of, shared_family
 from annotation.validators.taking_verdicts import KIND, act_on_run, runs_of, take_verdicts
+from annotation.validators.validator_exams import exams_by_reviewers
 from annotation.validators.validator_plans import CheckPlan, CheckWanted, begin_checks, plan_check, plan_checks
 from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, finished_run, written_run
@@ -40,6 +51,7 @@ from tests.annotation.model_calls.simulated_calls import (
     make_prompt,
 )
 from tests.annotation.review.cases import SECRETS, make_bank, make_revision, make_revisions
+from tests.annotation.validators.test_validator_pages import page
 from tests.annotation.validators.validated import (
     FINDINGS,
     begun,
@@ -233,3 +245,69 @@ def test_images_that_wait_are_named() -> None:
     make_revisions(make_bank("Other"), {1: {}})
     prompt = make_prompt(name="seeing", purpose=PromptPurpose.CHECK, images="all")
     assert "2 questions (1, 2)" in refused(wanted_of(bank, prompt=prompt), "images_waiting")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "family"),
+    [
+        ("Qwen/Qwen2.5-VL-7B-Instruct", "qwen3-8b", "qwen"),
+        ("google/medgemma-4b-it", "gemma-3-27b", "gemma"),
+        ("deepseek-r1-distill-qwen-7b", "Qwen2.5-VL-3B", "qwen"),
+        ("gpt-4o", "o3", "gpt"),
+        ("meta-llama/Llama-3.2-11B-Vision", "llava-llama-3", "llama"),
+        ("Acme/radmodel-2", "other/RadModel-7", "radmodel"),
+        ("7b", "7b", "7b"),
+    ],
+)
+def test_of_one_family(one: str, other: str, family: str) -> None:
+    assert shared_family(one, other) == shared_family(other, one) == family
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("gpt-4o", "claude-opus-4"),
+        ("medgemma-4b-it", "Qwen2.5-VL-7B"),
+        ("stand-in-json", "stand-in-judge"),
+        ("phi-4", "sophia-2"),
+        ("google/radmodel", "google/other"),
+    ],
+)
+def test_not_of_one_family(one: str, other: str) -> None:
+    assert shared_family(one, other) == ""
+    assert families_of(one)
+    assert families_of(other)
+
+
+def test_every_question_is_asked_once_with_key_and_explanation_and_without_report_and_images() -> None:
+    bank = judged_bank(4)
+    AnswerKey.objects.update(explanation="Older men smoke.")
+    run = begun(bank, "bias")
+    calls = list(ModelCall.objects.filter(batch=run.batch).select_related("revision", "batch").order_by("number"))
+    assert ([one.revision_id for one in calls], run.left_out) == (
+        list(Revision.objects.in_bank(bank).current().order_by("question__number").values_list("pk", flat=True)),
+        [],
+    )
+    content = contents_of(run.batch, calls)[0]
+    assert "Explanation: Older men smoke." in content.text
+    assert "The lungs are clear" not in content.text
+    assert run.batch.images == "none"
+
+
+def test_each_has_a_verdict_with_its_reason_that_counts_and_can_be_dismissed(client: Client, cora: User) -> None:
+    bank = judged_bank(3)
+    judged(bank, "fail", "pass", "undecided", validator="bias", reason="“elderly” steers to option B")
+    assert verdicts(bank, "bias") == ["fail", "pass", "undecided"]
+    part = next(one for one in count_parts(bank, Question.objects.none()) if one.part.code == "bias")
+    assert (part.told["pass"], part.told["fail"], part.told["undecided"], part.n_not_examined) == (1, 1, 1, 0)
+    client.force_login(cora)
+    text = page(client, bank, "bias")
+    assert "“elderly” steers to option B" in text
+    assert "the form of reviews asks nothing about bias" in text
+    found = Finding.objects.get(rule="bias", verdict="fail")
+    client.post(
+        reverse("finding-dismiss", args=[bank.slug, 1]), {"finding": found.public_id, "reason": "Age bears on it."}
+    )
+    part = next(one for one in count_parts(bank, Question.objects.none()) if one.part.code == "bias")
+    assert (part.told["pass"], part.told["fail"]) == (2, 0)
+    assert exams_by_reviewers(bank, "bias", Question.objects.none()) == []

@@ -33,9 +33,9 @@ from annotation.questionbank.kernels.question_checks import PartState
 from annotation.questionbank.validity import count_parts, part_is, parts_of_question
 from annotation.refusals import Refused
 from annotation.validators.classifying import ask_for_scores, classifier_named, score_questions, set_threshold
-from annotation.validators.kernels.class_thresholds import at_threshold, curve_of, part_of_class
 from annotation.validators.kernels.model_folder import read_classifier_folder
 from annotation.validators.kernels.onnx_model import TextClassifier
+from annotation.validators.kernels.validator_exam import at_threshold, curve_of, part_of_class
 from annotation.validators.labelled_sets import store_labelled
 from tests.annotation.diversity.bert_model import refuse_network
 from tests.annotation.model_calls.simulated_calls import NOON, make_permission
@@ -261,10 +261,7 @@ def test_a_wrong_labelled_set_stores_nothing(
 def test_a_folder_that_is_not_named_or_changed_is_refused(
     bank: QuestionBank, cora: User, named: Path, settings: Any, tmp_path: Path
 ) -> None:
-    with pytest.raises(
-        Refused,
-        match="no model folder named “other”",
-    ):
+    with pytest.raises(Refused, match="no model folder named “other”"):
         ask_for_scores(bank, "other", actor=cora, at=NOON)
     classifier = classifier_named("tiny", at=NOON)
     settings.CLASSIFIER_FOLDERS = {"tiny": classifier_folder(tmp_path / "new", id2label={"0": "a", "1": "b"})}

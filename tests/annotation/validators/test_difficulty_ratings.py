@@ -46,7 +46,7 @@ def test_a_model_rates_and_judges_nothing(bank: QuestionBank) -> None:
     assert run.n_unread == 4
     assert sorted(Finding.objects.values_list("rule", "verdict")) == [("rating", "easy")] * 4 + [("rating", "hard")] * 4
     assert not Finding.objects.against().exists()
-    found = {one.part.code: one.n_fail for one in count_parts(bank, NOBODY) if one.n_fail}
+    found = {one.part.code: one.told["fail"] for one in count_parts(bank, NOBODY) if one.told["fail"]}
     assert found == {NOT_EASY: 4, MODEL_NOT_EASY: 4}, "only a gate that asks for more than easy goes by it"
 
 

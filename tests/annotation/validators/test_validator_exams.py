@@ -11,15 +11,7 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, RoundState
-from annotation.models import (
-    Assignment,
-    Question,
-    QuestionBank,
-    Review,
-    ReviewRound,
-    Revision,
-    User,
-)
+from annotation.models import Assignment, Question, QuestionBank, Review, ReviewRound, Revision, User
 from annotation.review.onlookers import withheld_questions
 from annotation.statistics.kernels.intervals import wilson
 from annotation.validators.kernels.validator_exam import JudgedTwice, examine, has_fault, says_fault

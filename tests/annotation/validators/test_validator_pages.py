@@ -59,9 +59,9 @@ def test_the_bank_page_counts_all_parts(
     found = {row["count"].part.code: row["count"] for row in answer.context["rows"]}
     assert list(found) == list(PARTS)
     c3 = found["c3"]
-    assert (c3.n_pass, c3.n_fail, c3.told["undecided"], c3.n_not_examined) == (1, 2, 1, 0)
+    assert (c3.told["pass"], c3.told["fail"], c3.told["undecided"], c3.n_not_examined) == (1, 2, 1, 0)
     assert found["c1"].n_not_examined == found["bias"].n_not_examined == 4
-    assert found["difficulty"].n_pass == 4
+    assert found["difficulty"].told["pass"] == 4
     assert found["c1"].told == {"pass": None, "fail": None, "undecided": None, "not_examined": 4}
     row = "".join(
         answer.content.decode().split(reverse("bank-validator", args=[bank.slug, "c1"]))[1].split("</tr>")[0].split()
@@ -115,7 +115,7 @@ def test_verdicts_stay_hidden_from_a_reviewer_until_the_own_review_is_final(
     assert other in listed
     assert "1 question that you review yourself" in listed
     counts = client.get(reverse("bank-validators", args=[bank.slug])).context["rows"][3]["count"]
-    assert (counts.n_fail, counts.n_questions) == (1, 3)
+    assert (counts.told["fail"], counts.n_questions) == (1, 3)
     found = client.get(reverse("bank", args=[bank.slug]), {"finding": "c3"}).content.decode()
     assert f'href="{own}' not in found
     asked.state = RoundState.CLOSED
@@ -136,7 +136,7 @@ def test_a_question_shows_all_parts_and_a_fail_can_be_dismissed(client: Client, 
     client.post(reverse("finding-dismiss", args=[bank.slug, 1]), {"finding": fail.public_id, "reason": "it is right"})
     c3 = {one.part.code: one for one in client.get(address).context["validity"]}["c3"]
     assert (c3.state, "it is right" in c3.why) == ("pass", True)
-    assert client.get(reverse("bank-validators", args=[bank.slug])).context["rows"][3]["count"].n_pass == 2
+    assert client.get(reverse("bank-validators", args=[bank.slug])).context["rows"][3]["count"].told["pass"] == 2
 
 
 def test_texts_of_a_model_are_escaped(client: Client, cora: User, bank: QuestionBank) -> None:

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from annotation.audit import deleting as acts
-from annotation.jobs.handlers import handler_for
+from annotation.jobs.queueing import handler_for
 from annotation.models import AuditEvent, Image, Job, QuestionBank, Rendition, User
 from annotation.questionbank.kernels.entries import BankRefused
 from readerstudy.acts import studies

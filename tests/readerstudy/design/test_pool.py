@@ -14,6 +14,7 @@ from annotation.models.people import TokenScope
 from annotation.outcomes.adjudicating import decide, show_reviews
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.importing import move_questions
+from annotation.questionbank.kernels.question_checks import PartState
 from annotation.questionbank.validity import count_parts
 from annotation.review.ending import complete_reviews
 from annotation.review.onlookers import withheld_questions
@@ -50,7 +51,7 @@ def accepted_in(bank: QuestionBank, person: User, folder: Path) -> list[int]:
     counts = (
         len(json.loads((folder / BankForm.REXVQA.file_name).read_bytes())),
         sum(cell.n_accepted for cell in pool_cells(bank).values()),
-        expert.n_pass,
+        expert.counts.get(PartState.PASS, 0),
     )
     assert counts == (len(found),) * 3
     return found

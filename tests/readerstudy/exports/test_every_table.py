@@ -231,7 +231,10 @@ def test_what_is_written_by_hand_marks_its_cells_as_tables_do() -> None:
     by_hand = functions_with("csv.writer", "csv.DictWriter")
     assert by_hand - functions_with("neutralised", "_cell") == {
         f"{tables.__name__}._write_csv",  # all others
-        *("annotation.questionbank.template._csv", "readerstudy.demonstration.finished._responses_csv"),  # our examples
+        *(
+            "annotation.questionbank.matchings._csv",
+            "readerstudy.demonstration.finished._responses_csv",
+        ),  # our examples
     }
 
 

@@ -24,8 +24,8 @@ from annotation.models import (
     Settlement,
     User,
 )
-from annotation.outcomes.model_explanations import rates_by_model
-from annotation.questionbank.gates import set_gate
+from annotation.outcomes.round_figures import rates_by_model
+from annotation.questionbank.validity import set_gate
 from annotation.review.assigning import shown_keys, who_knows_keys
 from annotation.review.calibrating import possible_calibrations
 from annotation.review.ending import close_round
