@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # of the rooms that ask for them
     from annotation.model_calls.request_bodies import Filler
     from annotation.models import CallBatch, Image, Question, QuestionBank, ReviewRound, Revision, User
     from annotation.people.accounts import PartElsewhere
-    from annotation.people.event_things import Thing
+    from annotation.people.event_log import Thing
     from annotation.people.invitations import InvitationKind
     from annotation.people.open_work import WorkSection
     from annotation.people.person_data import PersonFile

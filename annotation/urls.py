@@ -4,22 +4,13 @@ from django.urls import path, re_path
 
 from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, RELEASE_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
-from annotation.views import (
-    adjudication,
-    bank_validators,
-    comments,
-    compliance,
-    diversity,
-    endpoints,
-    prompts,
-    releases,
-)
+from annotation.views import adjudication, bank_validators, comments, diversity, endpoints, prompts, releases
 from annotation.views import samples as sampling
-from annotation.views.ingest import quarantine, quarantine_words, uploads
-from annotation.views.people import account, invitations, people, second_factors, signing_in
+from annotation.views.ingest import quarantine, uploads
+from annotation.views.people import account, invitations, people, signing_in
 from annotation.views.questionbank import bank, chosen, question_imports
 from annotation.views.review import cases, round_acts, round_outcomes, rounds, worklist
-from annotation.views.site import administration, api_pages, home
+from annotation.views.site import administration, home
 from annotation.views.site.confirming import page_paths
 
 IMPORT = "banks/import/<str:public_id>/"
@@ -70,18 +61,18 @@ urlpatterns = [
     path("login/provider/answer/", signing_in.provider_answer, name="provider-answer"),
     path("profile/provider/", signing_in.provider_connect, name="provider-connect"),
     path("profile/provider/disconnect/", signing_in.provider_disconnect, name="provider-disconnect"),
-    path("login/factor/", second_factors.ask_for_factor, name="mfa_authenticate"),
-    path("login/passkey/", second_factors.login_passkey, name="mfa_login_webauthn"),
-    path("profile/again/", second_factors.password_again, name="account_reauthenticate"),
-    path("profile/again/code/", second_factors.code_again, name="mfa_reauthenticate"),
-    path("profile/again/passkey/", second_factors.passkey_again, name="mfa_reauthenticate_webauthn"),
-    path("profile/factors/", second_factors.factors, name="mfa_index"),
-    path("profile/factors/app/", second_factors.app_set_up, name="mfa_activate_totp"),
-    path("profile/factors/app/remove/", second_factors.app_remove, name="mfa_deactivate_totp"),
-    path("profile/factors/passkeys/add/", second_factors.passkey_add, name="mfa_add_webauthn"),
-    path("profile/factors/passkeys/<int:pk>/remove/", second_factors.passkey_remove, name="mfa_remove_webauthn"),
-    path("profile/factors/codes/", second_factors.recovery_codes, name="mfa_view_recovery_codes"),
-    path("profile/factors/codes/new/", second_factors.recovery_codes_new, name="mfa_generate_recovery_codes"),
+    path("login/factor/", signing_in.ask_for_factor, name="mfa_authenticate"),
+    path("login/passkey/", signing_in.login_passkey, name="mfa_login_webauthn"),
+    path("profile/again/", signing_in.password_again, name="account_reauthenticate"),
+    path("profile/again/code/", signing_in.code_again, name="mfa_reauthenticate"),
+    path("profile/again/passkey/", signing_in.passkey_again, name="mfa_reauthenticate_webauthn"),
+    path("profile/factors/", signing_in.factors, name="mfa_index"),
+    path("profile/factors/app/", signing_in.app_set_up, name="mfa_activate_totp"),
+    path("profile/factors/app/remove/", signing_in.app_remove, name="mfa_deactivate_totp"),
+    path("profile/factors/passkeys/add/", signing_in.passkey_add, name="mfa_add_webauthn"),
+    path("profile/factors/passkeys/<int:pk>/remove/", signing_in.passkey_remove, name="mfa_remove_webauthn"),
+    path("profile/factors/codes/", signing_in.recovery_codes, name="mfa_view_recovery_codes"),
+    path("profile/factors/codes/new/", signing_in.recovery_codes_new, name="mfa_generate_recovery_codes"),
     path("password/", account.password_change, name="password-change"),
     path("password/forgotten/", account.password_reset, name="password-reset"),
     path("password/forgotten/sent/", account.password_reset_sent, name="password-reset-sent"),
@@ -162,9 +153,9 @@ urlpatterns = [
     path(f"{PAIRS}judge/", diversity.pair_judge, name="pair-judge"),
     path(f"{PAIRS}end/", diversity.pair_end, name="pair-end"),
     path(f"{PAIRS}threshold/", diversity.pair_threshold, name="pair-threshold"),
-    path(COMPLIANCE, compliance.bank_compliance, name="bank-compliance"),
-    path(f"{COMPLIANCE}classify/", compliance.bank_classify, name="bank-classify"),
-    path(f"{COMPLIANCE}<str:public_id>/threshold/", compliance.bank_class_threshold, name="bank-class-threshold"),
+    path(COMPLIANCE, bank_validators.bank_compliance, name="bank-compliance"),
+    path(f"{COMPLIANCE}classify/", bank_validators.bank_classify, name="bank-classify"),
+    path(f"{COMPLIANCE}<str:public_id>/threshold/", bank_validators.bank_class_threshold, name="bank-class-threshold"),
     path(f"{VALIDATORS}<slug:code>/", bank_validators.bank_validator, name="bank-validator"),
     path("banks/<slug:slug>/chosen/", chosen.bank_chosen, name="bank-chosen"),
     path("banks/<slug:slug>/chosen/undo/", chosen.bank_chosen_undo, name="bank-chosen-undo"),
@@ -202,8 +193,8 @@ urlpatterns = [
     path("quarantine/", quarantine.quarantine, name="quarantine"),
     path("quarantine/renditions/<str:name>", uploads.quarantine_rendition, name="quarantine-rendition"),
     path("quarantine/decide/", quarantine.quarantine_decide, name="quarantine-decide"),
-    path("quarantine/words/", quarantine_words.quarantine_words, name="quarantine-words"),
-    path("quarantine/words/remove/", quarantine_words.quarantine_word_remove, name="quarantine-word-remove"),
+    path("quarantine/words/", quarantine.quarantine_words, name="quarantine-words"),
+    path("quarantine/words/remove/", quarantine.quarantine_word_remove, name="quarantine-word-remove"),
     path("quarantine/undo/", quarantine.quarantine_undo, name="quarantine-undo"),
     path("quarantine/<str:public_id>/", quarantine.quarantined_image, name="quarantined-image"),
     path("quarantine/<str:public_id>/release/", quarantine.quarantine_release, name="quarantine-release"),
@@ -266,8 +257,8 @@ urlpatterns = [
     path("adjudication/decide/<str:public_id>/revise/", adjudication.adjudication_revise, name="adjudication-revise"),
     path("rounds/<slug:slug>/fresh/", round_acts.round_fresh, name="round-fresh"),
     # the API: its document, and a page that shows it
-    path("api/docs/", api_pages.api_docs, name="about-api"),
-    path("api/openapi.json", api_pages.api_document, name="about-api-document"),
+    path("api/docs/", home.api_docs, name="about-api"),
+    path("api/openapi.json", home.api_document, name="about-api-document"),
     # jobs
     path("jobs/", administration.job_list, name="jobs"),
     path("jobs/<str:public_id>/", administration.job_detail, name="job"),

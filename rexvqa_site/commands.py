@@ -19,7 +19,9 @@ def why_not(arguments: list[str]) -> str:
 
     The home is looked at before the settings are read, since they make folders and keys in it.
     """
-    if not arguments or arguments[0] not in _need_a_site() or {"-h", "--help"} & set(arguments):
+    own = {path.stem for path in PROGRAM.glob("*/management/commands/*.py")}
+    need_a_site = (own | OF_DJANGO) - MAKE_OR_NEED_NONE
+    if not arguments or arguments[0] not in need_a_site or {"-h", "--help"} & set(arguments):
         return ""
     home = env_path("REXVQA_HOME", PROGRAM / "var")
     no_site = f"There is no site in this folder: run make serve or set REXVQA_HOME ({home})"
@@ -47,8 +49,3 @@ def database_away(error: Exception) -> str:
     if outage_of(error) is not Outage.DATABASE_AWAY:
         return ""
     return f"The database does not answer: {str(error).strip().splitlines()[0]}"
-
-
-def _need_a_site() -> set[str]:
-    own = {path.stem for path in PROGRAM.glob("*/management/commands/*.py")}
-    return (own | OF_DJANGO) - MAKE_OR_NEED_NONE

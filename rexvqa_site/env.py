@@ -18,8 +18,8 @@ from django.core.exceptions import ImproperlyConfigured
 from annotation.endpoints.kernels.endpoint_list import Endpoint, Webhook, endpoints_from, webhooks_from
 from annotation.ingest.kernels.dicomweb import Pacs, Sender, pacs_from, senders_from
 from annotation.people.kernels.provider_settings import Provider, check_provider, role_table
+from annotation.site.home_files import SHORTEST_SECRET
 from annotation.site.media import MEDIA_PLACE
-from annotation.site.privacy import SHORTEST_SECRET
 from annotation.validators.kernels.model_folder import folders_from
 
 TRUE_WORDS = {"1", "true", "yes", "on"}

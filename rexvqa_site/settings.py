@@ -11,7 +11,7 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from annotation.site.privacy import UMASK
+from annotation.site.home_files import UMASK
 from rexvqa_site.env import (
     cookie_name,
     counts_in,
@@ -127,7 +127,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "annotation.views.site.context.site",
+                "annotation.views.site.home.site",
             ],
             "builtins": [  # tags and filters of every template, which loads nothing
                 "django.templatetags.i18n",

@@ -4,9 +4,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from rexvqa_site.boards import Boards
-from rexvqa_site.children import end_with_server
-from rexvqa_site.lanes import Lanes
+from rexvqa_site.lanes import Boards, Lanes
+from rexvqa_site.serving import end_with_server
 
 end_with_server()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rexvqa_site.settings")

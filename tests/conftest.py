@@ -280,6 +280,12 @@ def ada(db: None) -> User:
 
 
 @pytest.fixture
+def administrator(client: Client, ada: User) -> Client:
+    client.force_login(ada)
+    return client
+
+
+@pytest.fixture
 def cora(db: None) -> User:
     """Cora coordinates."""
     return make_person("Cora", Role.COORDINATOR)
@@ -298,6 +304,12 @@ def rita(db: None) -> User:
 
 
 @pytest.fixture
+def reviewer(client: Client, rita: User) -> Client:
+    client.force_login(rita)
+    return client
+
+
+@pytest.fixture
 def remo(db: None) -> User:
     """Remo is a second reviewer."""
     return make_person("Remo", Role.REVIEWER)
@@ -307,6 +319,12 @@ def remo(db: None) -> User:
 def dina(db: None) -> User:
     """Dina may see and release quarantined images."""
     return make_person("Dina", Role.DEIDENTIFIER)
+
+
+@pytest.fixture
+def deidentifier(client: Client, dina: User) -> Client:
+    client.force_login(dina)
+    return client
 
 
 @pytest.fixture

@@ -23,13 +23,12 @@ class ActedOn(OnlyPost):
 
     act: ClassVar[type[Act[Any]]]
     body: ClassVar[type[SentBody] | None]
-    makes: ClassVar[bool] = False  # something that comes about anew each time, such as an e-mail
 
     def post(self, request: Request, **named: Any) -> Response:
         act = self.act(self.act.find(self.person, **named), self.person)
         arguments, at = self.arguments(act), self.by()["at"]
         if self.makes:
-            return self.once(lambda: MadeAnswer(200, self.answer(act.run(arguments, at))))
+            return self.once(lambda: MadeAnswer(self.status, self.answer(act.run(arguments, at))))
         return Response(self.answer(act.run(arguments, at)))
 
     def arguments(self, act: Act[Any]) -> dict[str, Any]:

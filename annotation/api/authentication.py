@@ -16,9 +16,8 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from annotation.models import User
-from annotation.people.links import PeopleRefused
 from annotation.people.second_factors import is_due
-from annotation.people.tokens import PREFIX, holds_token, person_of
+from annotation.people.tokens import PREFIX, PeopleRefused, holds_token, person_of
 from annotation.site.counting import counted
 
 SCHEME = "Bearer"
@@ -63,7 +62,6 @@ class PersonSession(SessionAuthentication):
         return SCHEME
 
 
-# --- How often a program may ask: so many requests a minute with each token, and of each ----------
 _MINUTE = 60
 
 

@@ -40,19 +40,15 @@ class StrictJSONParser(BaseParser):
         try:
             _name, value, faults = read_value(content)
         except FileRefused as refusal:
-            raise _as_body_refused(refusal) from None
+            if refusal.code == "too_large":
+                raise _too_large(_("%(most)s values") % {"most": f"{MOST_VALUES:,}"}) from None
+            raise (_too_deep() if refusal.code == "too_deep" else _not_json(str(refusal).rstrip("."))) from None
         _check_depth(value)
         for fault in faults:
             if fault.code in NO_CHARACTERS:
                 raise BodyRefused(fault.code, fault.message, status=422)
             raise _not_json(fault.message.rstrip("."))
         return value
-
-
-def _as_body_refused(refusal: FileRefused) -> BodyRefused:
-    if refusal.code == "too_large":
-        return _too_large(_("%(most)s values") % {"most": f"{MOST_VALUES:,}"})
-    return _too_deep() if refusal.code == "too_deep" else _not_json(str(refusal).rstrip("."))
 
 
 def _too_large(most: str) -> BodyRefused:

@@ -87,7 +87,7 @@ class Description(AutoSchema):
         if self.method != "GET":
             if isinstance(self.view, OneOf) or thing_of(self.view, _NAMED.sub("1", self.path)) is not None:
                 found.append(_header("If-Match", "the ETag that was read"))
-            if getattr(self.view, "makes", False) and self.method == "POST":
+            if self.view.makes and self.method == "POST":
                 about = "your own; sent twice within a day, nothing is made again"
                 found.append(_header("Idempotency-Key", about, minLength=1, maxLength=LONGEST_KEY, pattern="^[!-~]+$"))
             return found
@@ -129,11 +129,12 @@ class Description(AutoSchema):
 
     def get_response_serializers(self) -> Any:
         good: dict[Any, Any] = {}
-        status = getattr(self.view, "status", 200) if self.method == "POST" else 200
+        status = self.view.status if self.method == "POST" else 200
         if hasattr(self.view, "content_types"):
             good |= {(status, kind): _FILES.get(kind, OpenApiTypes.BINARY) for kind in self.view.content_types}
         else:
-            good[status, "application/json"] = self._page() if self._is_list() else self._shape()
+            is_list = self.method == "GET" and isinstance(self.view, ListOf)
+            good[status, "application/json"] = self._page() if is_list else self.view.shape
         if self.view.is_resumable:
             good |= {(206, kind): OpenApiTypes.BINARY for kind in self.view.content_types}
             good[416] = OpenApiResponse(description="The range is outside of the file.")
@@ -146,14 +147,8 @@ class Description(AutoSchema):
             good[number, CONTENT_TYPE] = OpenApiResponse(Problem, description=words)
         return good
 
-    def _is_list(self) -> bool:
-        return self.method == "GET" and isinstance(self.view, ListOf)
-
     def _is_list_view(self, serializer: Any = None) -> bool:
         return False  # a page is an object
-
-    def _shape(self) -> Any:
-        return self.view.shape
 
     def _page(self) -> dict[str, Any]:
         row = self.resolve_serializer(self.view.shape, "response").ref
@@ -205,7 +200,6 @@ def _filter(name: str, field: forms.Field) -> OpenApiParameter:
     return OpenApiParameter(name, kind)
 
 
-# --- What the OpenAPI document says beyond single operations: links between them, -----------------
 Json = dict[str, Any]
 JSON = "application/json"
 GOOD = {"200", "201", "202"}

@@ -26,6 +26,7 @@ from rest_framework.exceptions import NotAuthenticated, Throttled
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from annotation.api.authentication import PersonSession, TokenAuthentication, check_no_token_in_address, count_request
@@ -150,6 +151,8 @@ class Resource(APIView):
     is_resumable: ClassVar[bool] = False  # a file of which a GET takes a Range
     shape: ClassVar[Shape]
     summary: ClassVar[str] = ""
+    makes: ClassVar[bool] = False  # a POST makes something anew each time, once for each Idempotency-Key
+    status: ClassVar[int] = 200  # of a POST
     has_etag: ClassVar[bool] = False
 
     authentication_classes = [TokenAuthentication, PersonSession]
@@ -279,6 +282,10 @@ class Resource(APIView):
         if answer.is_repeated:
             response["Idempotent-Replayed"] = "true"
         return response
+
+    def made(self, row: object, route: str = "", *place: Any) -> MadeAnswer:
+        """The thing that a POST has made or asked for, and the route of its address."""
+        return MadeAnswer(self.status, self.shown(row), reverse(route, args=place) if route else "")
 
     def once_planned(self, plan: Callable[[], Planned], act: Callable[[Planned], MadeAnswer]) -> Response:
         """As ``once``, for what reads long before it stores: others would wait for a transaction that did both."""

@@ -16,8 +16,7 @@ from annotation.audit.recording import lock_log, record
 from annotation.hashes import keyed_digest
 from annotation.models import AuditEvent
 from annotation.site import media
-from annotation.site.home_files import BELOW
-from annotation.site.privacy import SiteRefused
+from annotation.site.home_files import BELOW, SiteRefused
 
 NOTED = "site.keys_noted"
 APPS = ("annotation", "readerstudy")

@@ -28,7 +28,7 @@ from annotation.models.fields import Deletable
 from annotation.refusals import Refused
 from annotation.site import home_files
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.slugs import free_slug
+from annotation.site.sentences import free_slug
 
 
 @transaction.atomic

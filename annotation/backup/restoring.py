@@ -27,7 +27,7 @@ from annotation.backup.apart import BackupRefused, Encryption, images_of
 from annotation.backup.taking import FORMAT, KEYS, TABLE_NAME, ledger
 from annotation.models import AuditEvent, User
 from annotation.site import media
-from annotation.site.privacy import SHORTEST_SECRET
+from annotation.site.home_files import SHORTEST_SECRET
 
 Report = Callable[[str], None]
 PEOPLE = User._meta.db_table

@@ -21,6 +21,7 @@ from annotation.demonstration.questions import DemonstrationQuestion, all_questi
 from annotation.demonstration.registry import BUILT, all_accounts, build_parts, is_complete
 from annotation.demonstration.rehearsing import (
     SHARED_ANSWERS,
+    Rehearsal,
     adjudicate_first,
     finished_round,
     open_round_under_way,
@@ -83,7 +84,18 @@ def build_demonstration(
     coordinator = next(person for person, role in people if role == Role.COORDINATOR)
     reviewers = [person for person, role in people if role == Role.REVIEWER]
     adjudicator = next(person for person, role in people if role == Role.ADJUDICATOR)
-    bank = _fill_bank(exams, folder, coordinator=coordinator, at=at - timedelta(days=4), tell=tell, processes=processes)
+    before = at - timedelta(days=4)
+    bank = fill_bank(
+        BANK,
+        records_of(all_questions(exams)),
+        [exam.path_of(view) for exam in exams for view in VIEWS],
+        lambda: expose_all(exams, folder, tell=tell, processes=processes),
+        folder=folder,
+        coordinator=coordinator,
+        at=before,
+        watch=lambda done, total: tell("Taking the images in and searching them for text", done, total),
+    )
+    check_revisions(bank, Revision.objects.in_bank(bank).current(), actor=coordinator, at=before)
     _rehearse(bank, reviewers, adjudicator, exams, coordinator=coordinator, at=at, tell=tell)
     build_parts(bank, exams=exams, folder=folder, coordinator=coordinator, at=at, tell=tell)
     set_gate(bank, ("difficulty", "identifiers", "expert"), name="Release", actor=coordinator, at=at)
@@ -107,29 +119,6 @@ def add_people(*, at: datetime) -> list[tuple[User, Role]]:
             add_role(person, account.role, None, granted_by=founder, actor=founder, at=at)
         people.append((person, account.role))
     return people
-
-
-def _fill_bank(
-    exams: Sequence[DemonstrationExam],
-    folder: Path,
-    *,
-    coordinator: User,
-    at: datetime,
-    tell: Stage,
-    processes: int,
-) -> QuestionBank:
-    bank = fill_bank(
-        BANK,
-        records_of(all_questions(exams)),
-        [exam.path_of(view) for exam in exams for view in VIEWS],
-        lambda: expose_all(exams, folder, tell=tell, processes=processes),
-        folder=folder,
-        coordinator=coordinator,
-        at=at,
-        watch=lambda done, total: tell("Taking the images in and searching them for text", done, total),
-    )
-    check_revisions(bank, Revision.objects.in_bank(bank).current(), actor=coordinator, at=at)
-    return bank
 
 
 def fill_bank(
@@ -213,13 +202,18 @@ def _rehearse(
         done += 1
         tell("Simulating reviews", min(done, total), total)
 
-    finished_round(bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=3), tick=tick)
-    before = at - timedelta(days=1)
-    open_round_under_way(bank, reviewers, adjudicator, questions, coordinator=coordinator, at=before, tick=tick)
-    disputes = round_in_adjudication(
-        bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=2), tick=tick
+    rehearsal = Rehearsal(
+        bank=bank,
+        questions=questions,
+        coordinator=coordinator,
+        reviewers=reviewers,
+        adjudicator=adjudicator,
+        tick=tick,
     )
-    adjudicate_first(disputes, adjudicator, questions, coordinator=coordinator, at=at - timedelta(hours=20))
+    finished_round(rehearsal, at=at - timedelta(days=3))
+    open_round_under_way(rehearsal, at=at - timedelta(days=1))
+    disputes = round_in_adjudication(rehearsal, at=at - timedelta(days=2))
+    adjudicate_first(rehearsal, disputes, at=at - timedelta(hours=20))
     _tag(bank, questions, coordinator=coordinator, at=at - timedelta(hours=18))
     _comment(bank, questions, coordinator=coordinator, at=at - timedelta(hours=17))
 

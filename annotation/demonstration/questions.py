@@ -116,7 +116,6 @@ def report(spec: ChestSpec) -> tuple[str, str]:
     return " ".join(lines), f"{diagnosis(spec)[0]}."
 
 
-# --- The questions of the demonstration, five for each exam, with keys that follow from -----------
 SEED = 20261121
 LETTERS = "ABCD"
 FAULTS: tuple[tuple[Flag, int], ...] = (

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 from django.db.models import QuerySet
+from msgspec import Struct
 from msgspec.structs import replace
 
 from annotation.demonstration.questions import LETTERS, SEED, DemonstrationQuestion
@@ -108,7 +109,7 @@ def strict(opinion: Judgement) -> Judgement:
     return replace(opinion, grades=lower, comment=comment)
 
 
-# --- The rounds of the demonstration and their simulated reviews: a closed one with ---------------
+# --- the rounds ---------------------------------------------------------------------------------------
 FINISHED_ROUND = "Pilot round (simulated reviews)"
 DISPUTED_ROUND = "Second round (simulated reviews)"
 SHARED_ANSWERS = "Calibration questions (simulated reviews)"
@@ -118,110 +119,95 @@ PERCENT_REPEATED = 10
 N_CALIBRATION, PASS_MARK = 8, 70
 LET_IN_BECAUSE = "Graded by other anchors than ours; we went through all of these questions together. (Simulated.)"
 
-Tick = Callable[[], None]  # one step of the work is done
+
+class Rehearsal(Struct, frozen=True, kw_only=True):
+    """A bank, what it was made from in its order, and the people of its rounds."""
+
+    bank: QuestionBank
+    questions: Sequence[DemonstrationQuestion]
+    coordinator: User
+    reviewers: Sequence[User]
+    adjudicator: User
+    tick: Callable[[], None]  # one step of the work is done
+
+    def sample(
+        self, name: str, *, seed: int, at: datetime, per_thousand: int = 1000, numbers: Collection[int] = ()
+    ) -> SamplingPlan:
+        """The sample of this name, drawn where it is not there: of the bank, or of these questions."""
+        found = SamplingPlan.objects.filter(name=name).first()
+        return found or draw_sample(
+            self.bank,
+            actor=self.coordinator,
+            at=at,
+            name=name,
+            by=StratifyBy.DIFFICULTY,
+            per_thousand=per_thousand,
+            seed=seed,
+            numbers=numbers,
+        )
+
+    def opened(
+        self,
+        name: str,
+        plan: SamplingPlan,
+        reviewers: Sequence[User],
+        *,
+        at: datetime,
+        design: RoundDesign = PLAIN,
+    ) -> ReviewRound:
+        """The round of this name, made and opened where it is not there; each question goes to two reviewers."""
+        found = ReviewRound.objects.filter(name=name).first()
+        if found is not None:
+            return found
+        made = create_round(
+            plan,
+            name=name,
+            reviewers=reviewers,
+            actor=self.coordinator,
+            at=at,
+            reviewers_per_question=min(2, len(reviewers)),
+            instructions=INSTRUCTIONS,
+            seed=plan.seed,
+            design=design,
+        )
+        open_round(made, actor=self.coordinator, at=at)
+        return made
+
+    def source_of(self, assignment: Assignment) -> DemonstrationQuestion:
+        """What the assigned question was made from: a bank numbers its questions in the order of the file."""
+        return self.questions[assignment.revision.question.number - 1]
+
+    def review_all(self, review_round: ReviewRound, *, at: datetime, minutes: int) -> None:
+        """What is left of the round, a review every so many minutes."""
+        for step, assignment in enumerate(_unfinished(review_round)):
+            _review(assignment, self.source_of(assignment), at=at + timedelta(minutes=minutes * step))
+            self.tick()
 
 
-def _sample(
-    bank: QuestionBank,
-    name: str,
-    *,
-    seed: int,
-    coordinator: User,
-    at: datetime,
-    per_thousand: int = 1000,
-    numbers: Collection[int] = (),
-) -> SamplingPlan:
-    """The sample of this name, drawn where it is not there: of the bank, or of these questions."""
-    found = SamplingPlan.objects.filter(name=name).first()
-    return found or draw_sample(
-        bank,
-        actor=coordinator,
-        at=at,
-        name=name,
-        by=StratifyBy.DIFFICULTY,
-        per_thousand=per_thousand,
-        seed=seed,
-        numbers=numbers,
-    )
-
-
-def _opened(
-    name: str,
-    plan: SamplingPlan,
-    reviewers: Sequence[User],
-    *,
-    coordinator: User,
-    at: datetime,
-    design: RoundDesign = PLAIN,
-) -> ReviewRound:
-    """The round of this name, made and opened where it is not there; each question goes to two reviewers."""
-    found = ReviewRound.objects.filter(name=name).first()
-    if found is not None:
-        return found
-    made = create_round(
-        plan,
-        name=name,
-        reviewers=reviewers,
-        actor=coordinator,
-        at=at,
-        reviewers_per_question=min(2, len(reviewers)),
-        instructions=INSTRUCTIONS,
-        seed=plan.seed,
-        design=design,
-    )
-    open_round(made, actor=coordinator, at=at)
-    return made
-
-
-def finished_round(
-    bank: QuestionBank,
-    reviewers: Sequence[User],
-    questions: Sequence[DemonstrationQuestion],
-    *,
-    coordinator: User,
-    at: datetime,
-    tick: Tick,
-) -> ReviewRound:
+def finished_round(rehearsal: Rehearsal, *, at: datetime) -> None:
     """A closed round over the whole bank, each question reviewed twice, with hidden repeats.
 
-    ``questions`` are what the bank was made from, in its order. Picks up where an earlier call stopped.
+    Picks up where an earlier call stopped.
     """
-    plan = _sample(bank, "Whole bank", seed=1, coordinator=coordinator, at=at)
+    plan = rehearsal.sample("Whole bank", seed=1, at=at)
     design = RoundDesign(percent_repeated=PERCENT_REPEATED)
-    review_round = _opened(FINISHED_ROUND, plan, reviewers, coordinator=coordinator, at=at, design=design)
-    _review_all(review_round, questions, at=at, minutes=2, tick=tick)
-    close_round(review_round, actor=coordinator, at=at + timedelta(days=1))
-    return review_round
+    review_round = rehearsal.opened(FINISHED_ROUND, plan, rehearsal.reviewers, at=at, design=design)
+    rehearsal.review_all(review_round, at=at, minutes=2)
+    close_round(review_round, actor=rehearsal.coordinator, at=at + timedelta(days=1))
 
 
-def round_in_adjudication(
-    bank: QuestionBank,
-    reviewers: Sequence[User],
-    questions: Sequence[DemonstrationQuestion],
-    *,
-    coordinator: User,
-    at: datetime,
-    tick: Tick,
-    per_thousand: int = 150,
-) -> ReviewRound:
+def round_in_adjudication(rehearsal: Rehearsal, *, at: datetime) -> ReviewRound:
     """A round whose reviews are complete: some questions are settled, the others wait for an adjudicator."""
-    name = "Sample of the adjudicated round"
-    plan = _sample(bank, name, per_thousand=per_thousand, seed=3, coordinator=coordinator, at=at)
-    review_round = _opened(DISPUTED_ROUND, plan, reviewers[:2], coordinator=coordinator, at=at)
-    _review_all(review_round, questions, at=at, minutes=2, tick=tick)
-    complete_reviews(review_round, actor=coordinator, at=at + timedelta(days=1))
+    plan = rehearsal.sample("Sample of the adjudicated round", per_thousand=150, seed=3, at=at)
+    review_round = rehearsal.opened(DISPUTED_ROUND, plan, rehearsal.reviewers[:2], at=at)
+    rehearsal.review_all(review_round, at=at, minutes=2)
+    complete_reviews(review_round, actor=rehearsal.coordinator, at=at + timedelta(days=1))
     return review_round
 
 
-def adjudicate_first(
-    review_round: ReviewRound,
-    adjudicator: User,
-    questions: Sequence[DemonstrationQuestion],
-    *,
-    coordinator: User,
-    at: datetime,
-) -> None:
+def adjudicate_first(rehearsal: Rehearsal, review_round: ReviewRound, *, at: datetime) -> None:
     """Name the adjudicator, begin, and decide the first question; the others wait. Nothing where it has begun."""
+    adjudicator, coordinator = rehearsal.adjudicator, rehearsal.coordinator
     if review_round.state != RoundState.COMPLETE:
         return
     if not adjudicators_of(review_round).exists():
@@ -232,94 +218,62 @@ def adjudicate_first(
     assignment = take_next(review_round, adjudicator, at=at)
     if assignment is None:
         return
-    _review(assignment, _source_of(assignment, questions), at=at)
+    _review(assignment, rehearsal.source_of(assignment), at=at)
     settlement = show_reviews(Settlement.objects.get(assignment=assignment), actor=adjudicator, at=at)
     reason = "Simulated decision: the fault that the reviews name is real, and the question can be repaired."
     decide(settlement, BindingVerdict.REVISE, reason, actor=adjudicator, at=at + timedelta(minutes=4))
 
 
-def open_round_under_way(
-    bank: QuestionBank,
-    reviewers: Sequence[User],
-    adjudicator: User,
-    questions: Sequence[DemonstrationQuestion],
-    *,
-    coordinator: User,
-    at: datetime,
-    tick: Tick,
-    per_thousand: int = 300,
-) -> ReviewRound:
+def open_round_under_way(rehearsal: Rehearsal, *, at: datetime) -> None:
     """An open round with some work done: the first reviewer at the beginning, the others further on.
 
     All are calibrated on what the adjudicator answered before; the last one has not passed and was let in.
     """
-    plan = _sample(bank, "First sample", per_thousand=per_thousand, seed=2, coordinator=coordinator, at=at)
-    before = at - timedelta(hours=20)
-    shared = _shared_answers(bank, adjudicator, questions, apart=plan, coordinator=coordinator, at=before, tick=tick)
+    reviewers = rehearsal.reviewers
+    plan = rehearsal.sample("First sample", per_thousand=300, seed=2, at=at)
+    shared = _shared_answers(rehearsal, apart=plan, at=at - timedelta(hours=20))
     design = RoundDesign(shared_answers=shared, pass_mark=PASS_MARK)
-    review_round = _opened(OPEN_ROUND, plan, reviewers, coordinator=coordinator, at=at, design=design)
+    review_round = rehearsal.opened(OPEN_ROUND, plan, reviewers, at=at, design=design)
     for person in reviewers:
-        is_last = person == reviewers[-1]
-        _calibrate(review_round, person, questions, is_strict=is_last, coordinator=coordinator, at=at, tick=tick)
+        _calibrate(rehearsal, review_round, person, is_strict=person == reviewers[-1], at=at)
     at += timedelta(hours=1)
     for person, share in zip(reviewers, (0.1, 0.4, 0.6), strict=False):
         own = list(_unfinished(review_round).filter(reviewer=person))
         n_all = Assignment.objects.filter(round=review_round, reviewer=person).count()
         n_wanted = round(share * n_all) - (n_all - len(own))
         for step, assignment in enumerate(own[: max(0, n_wanted)]):
-            _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=3 * step + 1))
-            tick()
-    _leave_traces(review_round, reviewers[0], questions, at=at + timedelta(hours=2))
-    return review_round
+            _review(assignment, rehearsal.source_of(assignment), at=at + timedelta(minutes=3 * step + 1))
+            rehearsal.tick()
+    _leave_traces(rehearsal, review_round, reviewers[0], at=at + timedelta(hours=2))
 
 
-def _shared_answers(
-    bank: QuestionBank,
-    author: User,
-    questions: Sequence[DemonstrationQuestion],
-    *,
-    apart: SamplingPlan,
-    coordinator: User,
-    at: datetime,
-    tick: Tick,
-) -> ReviewRound:
-    """A closed round of a few questions, none of them in the sample ``apart``, which one person has judged."""
-    others = Question.objects.filter(bank=bank).exclude(revisions__in=apart.questions.values("revision"))
+def _shared_answers(rehearsal: Rehearsal, *, apart: SamplingPlan, at: datetime) -> ReviewRound:
+    """A closed round of a few questions, none in the sample ``apart``, which the adjudicator alone has judged."""
+    others = Question.objects.filter(bank=rehearsal.bank).exclude(revisions__in=apart.questions.values("revision"))
     numbers = list(others.order_by("number").values_list("number", flat=True))
     n = min(N_CALIBRATION, 1 + len(numbers) // 4)
     few = numbers[:: len(numbers) // n][:n]
-    plan = _sample(bank, "Calibration questions", numbers=few, seed=4, coordinator=coordinator, at=at)
-    review_round = _opened(SHARED_ANSWERS, plan, [author], coordinator=coordinator, at=at)
-    _review_all(review_round, questions, at=at, minutes=3, tick=tick)
-    close_round(review_round, actor=coordinator, at=at + timedelta(hours=1))
+    plan = rehearsal.sample("Calibration questions", numbers=few, seed=4, at=at)
+    review_round = rehearsal.opened(SHARED_ANSWERS, plan, [rehearsal.adjudicator], at=at)
+    rehearsal.review_all(review_round, at=at, minutes=3)
+    close_round(review_round, actor=rehearsal.coordinator, at=at + timedelta(hours=1))
     return review_round
 
 
-def _calibrate(
-    review_round: ReviewRound,
-    person: User,
-    questions: Sequence[DemonstrationQuestion],
-    *,
-    is_strict: bool,
-    coordinator: User,
-    at: datetime,
-    tick: Tick,
-) -> None:
+def _calibrate(rehearsal: Rehearsal, review_round: ReviewRound, person: User, *, is_strict: bool, at: datetime) -> None:
     """One reviewer judges the calibration questions, and is let in where that does not pass."""
     if not must_calibrate(review_round, person.pk):
         return
     cases = begin_calibration(review_round, person, at=at)
     for step, assignment in enumerate(_unfinished(cases).filter(reviewer=person)):
-        source = _source_of(assignment, questions)
+        source = rehearsal.source_of(assignment)
         _review(assignment, source, at=at + timedelta(minutes=3 * step + 1), is_strict=is_strict)
-        tick()
+        rehearsal.tick()
     if must_calibrate(review_round, person.pk):
-        let_in(review_round, person, LET_IN_BECAUSE, actor=coordinator, at=at + timedelta(minutes=50))
+        let_in(review_round, person, LET_IN_BECAUSE, actor=rehearsal.coordinator, at=at + timedelta(minutes=50))
 
 
-def _leave_traces(
-    review_round: ReviewRound, reviewer: User, questions: Sequence[DemonstrationQuestion], *, at: datetime
-) -> None:
+def _leave_traces(rehearsal: Rehearsal, review_round: ReviewRound, reviewer: User, *, at: datetime) -> None:
     """One draft and one skipped question, so that the first reviewer finds both."""
     waiting = list(_unfinished(review_round).filter(reviewer=reviewer, state=AssignmentState.WAITING)[:2])
     has_draft = Assignment.objects.filter(round=review_round, reviewer=reviewer, draft__isnull=False).exists()
@@ -327,14 +281,9 @@ def _leave_traces(
         return
     draft, skipped = waiting
     mark_opened(draft, at=at)
-    best = blind_answer(_source_of(draft, questions), np.random.default_rng(SEED)).best
+    best = blind_answer(rehearsal.source_of(draft), np.random.default_rng(SEED)).best
     save_draft(draft, {"best": best}, actor=reviewer, at=at)
     skip(skipped, "I would like to see this one again with fresh eyes.", actor=reviewer, at=at)
-
-
-def _source_of(assignment: Assignment, questions: Sequence[DemonstrationQuestion]) -> DemonstrationQuestion:
-    """What the assigned question was made from: a bank numbers its questions in the order of the file."""
-    return questions[assignment.revision.question.number - 1]
 
 
 def _unfinished(review_round: ReviewRound) -> QuerySet[Assignment]:
@@ -343,15 +292,6 @@ def _unfinished(review_round: ReviewRound) -> QuerySet[Assignment]:
         .select_related("revision__question", "reviewer", "round")
         .order_by("reviewer", "position")
     )
-
-
-def _review_all(
-    review_round: ReviewRound, questions: Sequence[DemonstrationQuestion], *, at: datetime, minutes: int, tick: Tick
-) -> None:
-    """What is left of the round, a review every so many minutes."""
-    for step, assignment in enumerate(_unfinished(review_round)):
-        _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=minutes * step))
-        tick()
 
 
 def _review(assignment: Assignment, question: DemonstrationQuestion, *, at: datetime, is_strict: bool = False) -> None:

@@ -32,8 +32,8 @@ from annotation.models import (
     SampledQuestion,
     User,
 )
-from annotation.people.links import PeopleRefused
 from annotation.people.roles import check_no_role_conflict
+from annotation.people.tokens import PeopleRefused
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.answering import make_answer, simulated_time
 from annotation.review.assigning import SampleQuestion, ineligible, lock_round, make_reviewer, sentences

@@ -21,10 +21,10 @@ from annotation.review.kernels.form_design import GRADES
 from annotation.review.outcomes import Outcomes, flags_asked_by_forms, newest_reviews
 from annotation.review.reviewer_progress import RoundTimes
 from annotation.review.viewing import newest_checks
+from annotation.site.sentences import WIDTH
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Leading
 from annotation.tables.kernels.table import REAL, TEXT, WHOLE, YES_NO, Cell, Column, Table
-from annotation.tables.prose import WIDTH
 
 SIMULATED = Column("simulated", YES_NO, "Whether the round was made up for a demonstration: the same in every row.")
 OF_N = (Column("count", WHOLE, "How many of n; empty for n = 0."), Column("n", WHOLE, "Of how many."))

@@ -35,11 +35,8 @@ class QuickSelects(DjangoTemplates):
 
 def _written(attributes: Mapping[str, Any]) -> SafeString:
     given = {name: value for name, value in attributes.items() if value is not False}
-    return format_html_join("", " {}{}", ((name, _equal(value)) for name, value in given.items()))
-
-
-def _equal(value: Any) -> str:
-    return "" if value is True else format_html('="{}"', str(value))
+    parts = ((name, "" if value is True else format_html('="{}"', str(value))) for name, value in given.items())
+    return format_html_join("", " {}{}", parts)
 
 
 class PlainForm(forms.Form):
@@ -61,10 +58,10 @@ class PlainForm(forms.Form):
         field.queryset = rows
 
 
-def seed_field(meaning: Any = "") -> forms.IntegerField:
+def seed_field(meaning: Any = "", *, most: int = 2**31 - 1, initial: int = 1, **options: Any) -> forms.IntegerField:
     """From which something is drawn, the same each time."""
     label = gettext_lazy("Seed")
-    return forms.IntegerField(label=label, min_value=0, max_value=2**31 - 1, initial=1, help_text=meaning)
+    return forms.IntegerField(label=label, min_value=0, max_value=most, initial=initial, help_text=meaning, **options)
 
 
 def choices_of(words: type[Word]) -> list[tuple[str, str | Promise]]:

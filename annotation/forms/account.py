@@ -83,22 +83,21 @@ class LoginForm(AuthenticationForm):
         return str(self.cleaned_data["username"]).strip().lower()
 
 
+def password_field(
+    label: Any, autocomplete: str = "new-password", hint: Any = "", **attributes: Any
+) -> forms.CharField:
+    widget = forms.PasswordInput(attrs={"autocomplete": autocomplete, **attributes})
+    return forms.CharField(label=label, strip=False, max_length=500, widget=widget, help_text=hint)
+
+
 class NewPasswordMixin(forms.Form):
     """A password typed twice; it must pass the password rules for the person it is for."""
 
-    password = forms.CharField(
-        label=_("Password"),
-        strip=False,
-        max_length=500,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text=_("At least 10 characters, not only digits, not a common one, not like your name or address."),
+    password = password_field(
+        _("Password"),
+        hint=_("At least 10 characters, not only digits, not a common one, not like your name or address."),
     )
-    password_again = forms.CharField(
-        label=_("Repeat password"),
-        strip=False,
-        max_length=500,
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-    )
+    password_again = password_field(_("Repeat password"))
 
     def person(self) -> User:
         """The person whose name and address the password must not resemble."""
@@ -133,12 +132,7 @@ class NewPasswordForm(NewPasswordMixin):
 class PasswordChangeForm(NewPasswordForm):
     """A new password, with the present one as proof."""
 
-    present = forms.CharField(
-        label=_("Current password"),
-        strip=False,
-        max_length=500,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
-    )
+    present = password_field(_("Current password"), "current-password", autofocus=True)
     kept = forms.MultipleChoiceField(
         label=_("Access tokens that go on working"),
         widget=forms.CheckboxSelectMultiple,

@@ -26,6 +26,7 @@ from annotation.questionbank.filters import BankSearch, bank_filters, filters_fo
 from annotation.questionbank.kernels.entries import BankRefused, read_difficulties
 from annotation.questionbank.kernels.wording import IMAGES, LABELS, Wording
 from annotation.questionbank.uploads import allowed_path, check_takes_questions
+from annotation.site.sentences import number_written
 from annotation.templatetags.pages import file_size
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class ChosenForm(QuestionSearchForm):
 
     def numbers(self) -> list[int]:
         sent = self.data.getlist("number")[:1000] if isinstance(self.data, QueryDict) else []
-        return sorted({int(one) for one in sent if one.isascii() and one.isdigit() and len(one) < 10})
+        return sorted({number for one in sent if (number := number_written(one)) is not None})
 
 
 class BankExportForm(PlainForm):

@@ -1,4 +1,6 @@
-"""Which model is asked for vectors of questions, who judges pairs, and where the threshold lies."""
+"""Which model is asked for vectors of questions, who judges pairs, and where the threshold lies; and the same of
+classifiers, with their labelled sets.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from annotation.endpoints.configured_endpoints import endpoints
 from annotation.forms import PlainForm, seed_field
 from annotation.models import Embedding
 from annotation.models.quality import FOLDER
-from annotation.validators.folder_models import EMBEDDINGS, folders
+from annotation.questionbank.kernels.question_checks import PARTS
+from annotation.validators.classifying import RULE_OF
+from annotation.validators.folder_models import CLASSIFIERS, EMBEDDINGS, folders
 from annotation.validators.judging_pairs import LONGEST_REASON, possible_judges
 
 
@@ -52,3 +56,27 @@ class PairTrialForm(PlainForm):
 class ThresholdForm(PlainForm):
     threshold = forms.FloatField(label=_("Threshold"), min_value=0, max_value=1)
     reason = forms.CharField(label=_("Why there"), max_length=LONGEST_REASON)
+
+
+# --- classifiers --------------------------------------------------------------------------------------
+class ClassifyForm(PlainForm):
+    """A folder of this server, and a file where it is to be tried."""
+
+    folder = forms.ChoiceField(label=_("Classifier"), choices=lambda: [(name, name) for name in folders(CLASSIFIERS)])
+    labelled = forms.FileField(
+        label=_("Labelled set"),
+        required=False,
+        help_text=_(
+            "Optional. CSV, XLSX or Parquet with the columns text (or question: its number) and label: a class, "
+            "several with “;” between them, or empty for none. Texts are deleted once they are scored."
+        ),
+    )
+
+
+class ClassThresholdForm(PlainForm):
+    label = forms.CharField(widget=forms.HiddenInput, max_length=60)
+    part = forms.ChoiceField(
+        label=_("A question of this class fails"),
+        choices=[("", "…"), *((one, _(PARTS[one].label)) for one in RULE_OF)],
+    )
+    threshold = forms.FloatField(label=_("From this probability on"), min_value=0, max_value=1)

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from annotation.forms.account import password_field
 from annotation.people.second_factors import note_code_used, take_code
 
 CODE_ATTRIBUTES = {"autocomplete": "one-time-code", "autofocus": True, "inputmode": "numeric", "spellcheck": "false"}
@@ -67,9 +68,4 @@ class PasskeyForm(AddWebAuthnForm):
 class PasswordAgainForm(PasswordReauthenticateForm):
     """The password of somebody who is logged in."""
 
-    password = forms.CharField(  # type: ignore[assignment]
-        label=_("Password"),
-        strip=False,
-        max_length=500,
-        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
-    )
+    password = password_field(_("Password"), "current-password", autofocus=True)  # type: ignore[assignment]

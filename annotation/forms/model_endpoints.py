@@ -31,7 +31,7 @@ from annotation.models import PromptVersion, QuestionBank
 from annotation.models.calls import LONGEST_MODEL
 from annotation.questionbank.bank_life import LONGEST_TERMS
 from annotation.questionbank.kernels.question_checks import GATED, JUDGED, PARTS, RATING
-from annotation.site.zones import end_of_day
+from annotation.site.sentences import end_of_day
 from annotation.validators.validator_plans import ALL, CheckWanted, checks_wanted
 
 MOST_BROUGHT = 2_000_000  # bytes of a file's reports, which a page brings back
@@ -228,6 +228,10 @@ class PromptForm(PlainForm):
         self.offer("variables", [(name, f"{{{{{name}}}}}: {gettext(holds)}") for name, holds in known.items()])
 
 
+def _prompt_field(label: Any, purpose: PromptPurpose) -> Any:
+    return forms.ModelChoiceField(prompts_for(purpose), label=label, required=False, empty_label=_("of this program"))
+
+
 _FIELDS_OF: dict[str, tuple[str, ...]] = {
     ReportSource.BANK: ("exams",),
     ReportSource.CHOSEN: ("chosen",),
@@ -291,18 +295,8 @@ class GenerationForm(AskingForm):
         label=_("Questions for each exam, at most"), min_value=1, max_value=MOST_QUESTIONS, initial=3
     )
     seed = seed_field(_("Of the draw of exams and of the letters of keys."))
-    bullets_prompt = forms.ModelChoiceField(
-        label=_("Prompt for findings"),
-        queryset=prompts_for(PromptPurpose.BULLETS),
-        required=False,
-        empty_label=_("of this program"),
-    )
-    questions_prompt = forms.ModelChoiceField(
-        label=_("Prompt for questions"),
-        queryset=prompts_for(PromptPurpose.QUESTIONS),
-        required=False,
-        empty_label=_("of this program"),
-    )
+    bullets_prompt = _prompt_field(_("Prompt for findings"), PromptPurpose.BULLETS)
+    questions_prompt = _prompt_field(_("Prompt for questions"), PromptPurpose.QUESTIONS)
     field_order = (
         *("per_exam", "seed", "endpoint", "model", "bullets_prompt", "questions_prompt", "temperature", "cap", "mask"),
     )
@@ -372,9 +366,7 @@ class ValidatorForm(AskingForm):
             (RATING, _("rating of difficulty")),
         ],
     )
-    prompt = forms.ModelChoiceField(
-        label=_("Prompt"), queryset=prompts_for(PromptPurpose.CHECK), required=False, empty_label=_("of this program")
-    )
+    prompt = _prompt_field(_("Prompt"), PromptPurpose.CHECK)
     field_order = ("check", "endpoint", "model", "prompt", "cap", "temperature")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -18,10 +18,9 @@ from annotation.enums import Role
 from annotation.forms import PlainForm
 from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
 from annotation.models import Invitation, ReviewRound, User
-from annotation.people.event_log import Wanted
-from annotation.people.event_things import things
+from annotation.people.event_log import Wanted, things
 from annotation.people.invitation_file import MOST_BYTES
-from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
+from annotation.site.permissions import SITE_ROLES, roles_given_in
 
 MEANINGS = {
     Role.REVIEWER: _("reviews the questions of a round"),
@@ -73,8 +72,7 @@ class InvitationForm(WhomForm):
 
 def round_invitation_form(person: User, review_round: ReviewRound, data: Any = None) -> InvitationForm:
     """The form with the roles that this person may give in this round."""
-    roles = tuple(role for role in ROUND_ROLES if may_invite_to_round(person, review_round, role))
-    return InvitationForm(data, roles=roles)
+    return InvitationForm(data, roles=roles_given_in(person, review_round))
 
 
 class InvitationFileForm(forms.Form):

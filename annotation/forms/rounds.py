@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import LEAST_WINDOW, MOST_WINDOW, BindingVerdict, RoundSteps, ViewerTool
-from annotation.forms import PlainForm, choices_of
+from annotation.forms import PlainForm, choices_of, seed_field
 from annotation.models import QuestionBank, ReviewForm, ReviewRound, SamplingPlan, User
 from annotation.models.fields import AsRead
 from annotation.outcomes.adjudicating import REASON_LIMIT, adjudicators_of
@@ -181,13 +181,7 @@ class RoundDesignForm(PlainForm):
         required=False,
         help_text=_("After the round is closed: the outcome of each question, without the answers of others."),
     )
-    seed = forms.IntegerField(
-        label=_("Seed"),
-        min_value=0,
-        max_value=SEED_MAX,
-        initial=1,
-        help_text=_("Decides who gets which question, and in which order."),
-    )
+    seed = seed_field(_("Decides who gets which question, and in which order."), most=SEED_MAX)
     instructions = forms.CharField(
         label=_("Instructions to the reviewers"),
         required=False,
@@ -253,9 +247,7 @@ class ReviewersForm(PlainForm):
 
     def __init__(self, review_round: ReviewRound, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        reviewers = self.fields["reviewers"]
-        assert isinstance(reviewers, PeopleChoice)
-        reviewers.queryset = possible_reviewers(review_round)
+        self.offer_rows("reviewers", possible_reviewers(review_round))
 
 
 class RoundPersonForm(PlainForm):
@@ -267,10 +259,8 @@ class RoundPersonForm(PlainForm):
         self, review_round: ReviewRound, *args: Any, but_not: QuerySet[User] | None = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        person = self.fields["person"]
-        assert isinstance(person, PersonChoice)
         people = possible_reviewers(review_round).prefetch_related(None)
-        person.queryset = people.exclude(pk__in=but_not.values("pk")) if but_not is not None else people
+        self.offer_rows("person", people if but_not is None else people.exclude(pk__in=but_not.values("pk")))
 
 
 class RemoveForm(RoundPersonForm):
@@ -301,18 +291,14 @@ class AdjudicatorForm(PlainForm):
 
     def __init__(self, review_round: ReviewRound, actor: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        field = self.fields["person"]
-        assert isinstance(field, PersonChoice)
-        field.queryset = possible_adjudicators(review_round, actor)
+        self.offer_rows("person", possible_adjudicators(review_round, actor))
 
 
 class DecisionForm(PlainForm):
     """Nothing is preselected."""
 
     decision = forms.ChoiceField(label=_("Decision"), choices=choices_of(BindingVerdict), widget=forms.RadioSelect)
-    reason = forms.CharField(
-        label=_("Reason"), max_length=REASON_LIMIT, widget=forms.Textarea(attrs={"rows": 4}), strip=True
-    )
+    reason = forms.CharField(label=_("Reason"), max_length=REASON_LIMIT, widget=forms.Textarea(attrs={"rows": 4}))
 
 
 class DrawForm(PlainForm):
@@ -342,12 +328,10 @@ class DrawForm(PlainForm):
         initial=DEFAULT_PER_THOUSAND,
         error_messages=dict.fromkeys(("min_value", "max_value", "invalid"), _("Give a whole number from 1 to 1000.")),
     )
-    seed = forms.IntegerField(
-        label=_("Seed"),
-        min_value=0,
-        max_value=SEED_MAX,
+    seed = seed_field(
+        _("Same seed, same sample."),
+        most=SEED_MAX,
         initial=DEFAULT_SEED,
-        help_text=_("Same seed, same sample."),
         error_messages=dict.fromkeys(("min_value", "max_value", "invalid"), _("Give a whole number, 0 or more.")),
     )
 

@@ -37,7 +37,7 @@ from annotation.questionbank.kernels.identifiers import IDENTIFIERS, TextPart, m
 from annotation.questionbank.kernels.records import parsed
 from annotation.questionbank.priors import exams_with_keys
 from annotation.refusals import Refused
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 
 AT_ONCE = 500
 FINDINGS, IMPRESSION = REPORT_FIELDS.index("Findings"), REPORT_FIELDS.index("Impression")

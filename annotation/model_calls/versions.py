@@ -29,7 +29,7 @@ from annotation.model_calls.kernels.filling import (
 from annotation.models import PromptVersion, User
 from annotation.models.fields import AsRead
 from annotation.refusals import Refused
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 
 LONGEST_NAME = 100
 LONGEST_TEXT = 50_000  # characters of text, and of instruction

@@ -45,7 +45,7 @@ from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_o
 from annotation.review.outcomes import newest_reviews
 from annotation.review.viewing import viewing_of
 from annotation.site.permissions import is_adjudicator
-from annotation.site.slugs import free_slug
+from annotation.site.sentences import free_slug
 
 REASON_LIMIT = 5000
 OUTCOMES = {

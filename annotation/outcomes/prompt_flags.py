@@ -31,7 +31,7 @@ from annotation.review.round_design import design_of_round
 from annotation.review.rounds import create_round
 from annotation.review.samples import Draw, Stratum, store_sample
 from annotation.review.viewing import viewing_of
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions
 

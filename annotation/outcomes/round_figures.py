@@ -123,7 +123,7 @@ def outcomes_file(
     rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width, *, of_bank: bool = False
 ) -> bytes:
     """The issues of the paper and any flag at all, over these questions or in the mix of the bank."""
-    from annotation.tables.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
+    from annotation.tables.kernels.row_figures import Issue, outcomes_figure  # with matplotlib, slow to load
     from annotation.tables.kernels.style import rendered
 
     any_flag = _("Any flag that was asked for") if outcomes.not_asked else _("Any flag at all")
@@ -179,7 +179,7 @@ def bank_interval(outcomes: Outcomes) -> str:
 
 def grades_file(rounds: Sequence[ReviewRound], outcomes: Outcomes, form: FigureForm, width: Width) -> bytes:
     """How often each grade was given, from the newest versions."""
-    from annotation.tables.kernels.grade_bars import Graded, grades_figure  # with matplotlib, slow to load
+    from annotation.tables.kernels.row_figures import Graded, grades_figure  # with matplotlib, slow to load
     from annotation.tables.kernels.style import rendered
 
     grades = [
@@ -201,7 +201,11 @@ def grades_legend(rounds: Sequence[ReviewRound], outcomes: Outcomes) -> str:
 
 
 def flow_file(rounds: Sequence[ReviewRound], flow: StateFlow, form: FigureForm, width: Width) -> bytes:
-    from annotation.tables.kernels.state_steps import FlowStep, StepWords, steps_figure  # with matplotlib, slow to load
+    from annotation.tables.kernels.row_figures import (
+        FlowStep,
+        StepWords,
+        steps_figure,
+    )  # with matplotlib, slow to load
     from annotation.tables.kernels.style import rendered
 
     path = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -38,9 +38,8 @@ from annotation.contributions import contributed
 from annotation.enums import FINAL_STATES, AssignmentState, KeyUse, Role
 from annotation.models import AccessToken, Assignment, AuditEvent, Competence, Invitation, KeptAnswer, Membership, User
 from annotation.models.fields import AsRead, composed
-from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
-from annotation.people.tokens import revoke_tokens
+from annotation.people.tokens import PeopleRefused, revoke_links, revoke_tokens
 from annotation.site import home_files
 
 UNKNOWN_ADDRESS = "0.0.0.0"  # noqa: S104 - of sessions that are older than this list; not listened on
@@ -99,11 +98,14 @@ def end_others(person: User, current_key: str, *, at: datetime) -> int:
     return len(rows)
 
 
+def stored_sessions(person: User) -> Iterator[Session]:
+    return (one for one in Session.objects.iterator() if one.get_decoded().get("_auth_user_id") == str(person.pk))
+
+
 def end_sessions(person: User) -> None:
     """Every browser in which the person is logged in has to log in again."""
-    for session in Session.objects.iterator():
-        if session.get_decoded().get("_auth_user_id") == str(person.pk):
-            session.delete()
+    for session in stored_sessions(person):
+        session.delete()
     UserSession.objects.filter(user=person).delete()
 
 
@@ -111,7 +113,6 @@ def _first_in(user_agent: str, names: tuple[tuple[str, str], ...]) -> str:
     return next((name for name, mark in names if mark in user_agent), "")
 
 
-# --- Accounts: how they come, rest and come back, and their passwords. None is ever ---------------
 MOST_COMPETENCES = 50
 RESTORED = "backup.restored"
 

@@ -23,8 +23,8 @@ from annotation.models.fields import AsRead
 from annotation.people import invitations
 from annotation.people.accounts import has_account
 from annotation.people.invitations import Agreed, Grant, IssuedInvitation
-from annotation.people.links import PeopleRefused
 from annotation.people.mailing import can_send, send_invitation
+from annotation.people.tokens import PeopleRefused
 from annotation.refusals import Refused
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, roles_given_in
 

@@ -22,10 +22,18 @@ from annotation.contributions import contributed
 from annotation.enums import Role, RoundState
 from annotation.models import Invitation, Membership, ReviewRound, User
 from annotation.models.fields import AsRead
-from annotation.people import links
 from annotation.people.accounts import account_for
-from annotation.people.links import PeopleRefused, check_open
 from annotation.people.roles import add_role, check_no_role_conflict, check_scope, revoke_issued_by
+from annotation.people.tokens import (
+    PeopleRefused,
+    check_is_for,
+    check_open,
+    last_day,
+    new_token,
+    open_links,
+    revoke_links,
+    token_sha256,
+)
 
 
 class Grant(Struct, frozen=True):
@@ -101,18 +109,18 @@ def store_link(
     kind: str = Invitation.ROLE,
 ) -> IssuedInvitation:
     """Store what one new link gives, in the transaction of the act that decided on it."""
-    token = links.new_token()
+    token = new_token()
     rows = [
         Invitation.objects.create(
             kind=kind,
-            token_sha256=links.token_sha256(token),
+            token_sha256=token_sha256(token),
             email=email,
             name=name.strip(),
             role=grant.role,
             round=grant.round,
             created_by=actor,
             created_at=at,
-            expires_at=links.last_day(at),
+            expires_at=last_day(at),
         )
         for grant in grants
     ]
@@ -121,7 +129,7 @@ def store_link(
 
 def find_invitation(token: str, kind: str = Invitation.ROLE) -> Invitation | None:
     """The invitation of a token, whatever its state; None for a token that was never given out."""
-    found = _all().filter(token_sha256=links.token_sha256(token), kind=kind)
+    found = _all().filter(token_sha256=token_sha256(token), kind=kind)
     return found.order_by(F("revoked_at").asc(nulls_first=True), "pk").first()
 
 
@@ -131,7 +139,7 @@ def revoke(invitation: Invitation, *, actor: User, at: datetime) -> None:
     expired stays as it is.
     """
     kind_of(invitation).lock(invitation)
-    links.revoke_links(Invitation.objects.filter(pk=invitation.pk), actor=actor, at=at)
+    revoke_links(Invitation.objects.filter(pk=invitation.pk), actor=actor, at=at)
     invitation.refresh_from_db()
 
 
@@ -217,7 +225,7 @@ def invite(
     if email:
         for grant in grants:
             same = role_invitations().filter(email=email, role=grant.role, round=grant.round)
-            links.revoke_links(same, actor=actor, at=at)
+            revoke_links(same, actor=actor, at=at)
     issued = store_link(grants, email=email, name=name, actor=actor, at=at)
     for row in issued.invitations:
         facts = {"role": row.role, "round": row.round.slug if row.round else None}
@@ -253,7 +261,7 @@ def role_invitations() -> QuerySet[Invitation]:
 
 def open_invitations(at: datetime) -> QuerySet[Invitation]:
     """Links to roles that can still be used, newest first."""
-    return links.open_links(role_invitations(), at)
+    return open_links(role_invitations(), at)
 
 
 def revoked_invitations(at: datetime) -> QuerySet[Invitation]:
@@ -287,7 +295,7 @@ def _check_may_accept(person: User, invitation: Invitation) -> None:
             "You gave this link out yourself. Nobody gives roles to themselves: send it to the person it is for."
         )
         raise PeopleRefused("own_invitation", sentence)
-    links.check_is_for(person, invitation)
+    check_is_for(person, invitation)
 
 
 class RoundPeople(Struct, frozen=True):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.models import KeptAnswer, User
-from annotation.people.links import PeopleRefused
+from annotation.people.tokens import PeopleRefused
 
 KEPT_FOR = timedelta(hours=24)
 LONGEST_KEY = 100

@@ -18,7 +18,7 @@ from annotation.ingest.completeness import ImageCounts
 from annotation.models import Assignment, Image, Job, ReviewRound, User
 from annotation.people.invitations import open_invitations
 from annotation.site.permissions import site_roles
-from annotation.site.zones import time_text
+from annotation.site.sentences import time_text
 
 SHOWN = 8  # rounds, banks, studies and jobs named on the home page; the rest is on their own pages
 

@@ -17,7 +17,6 @@ from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
 from axes.models import AccessAttempt, AccessLog
-from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils import translation
 from msgspec import Struct
@@ -36,6 +35,7 @@ from annotation.models import (
     Review,
     User,
 )
+from annotation.people.accounts import stored_sessions
 from annotation.questionbank.kernels.entries import neutralised
 
 Row = Mapping[str, Any]
@@ -92,12 +92,8 @@ def _account(person: User) -> dict[str, Any]:
             for one in roles
         ],
         "competences": list(person.competences.values_list("word", flat=True)),
-        "sessions": [_text(one.expire_date) for one in Session.objects.iterator() if _is_of(one, person)],
+        "sessions": [_text(one.expire_date) for one in stored_sessions(person)],
     }
-
-
-def _is_of(session: Session, person: User) -> bool:
-    return bool(session.get_decoded().get("_auth_user_id") == str(person.pk))
 
 
 def _own_tables(person: User) -> Iterator[PersonFile]:

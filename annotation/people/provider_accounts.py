@@ -32,9 +32,9 @@ from annotation.models import Invitation, User
 from annotation.people.accounts import new_account
 from annotation.people.invitations import accept_as, accept_as_new_person
 from annotation.people.kernels.provider_settings import Provider, is_believed_address
-from annotation.people.links import PeopleRefused
 from annotation.people.mailing import is_confirmed
 from annotation.people.roles import follow_provider
+from annotation.people.tokens import PeopleRefused
 from annotation.site.counting import Throttle
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from annotation.contributions import contributed
 from annotation.enums import Role
 from annotation.models import AccessToken, AuditEvent, Invitation, ReviewRound, User
 from annotation.people.accounts import RESTORED, deactivate
-from annotation.people.links import PeopleRefused, revoke_links
 from annotation.people.roles import WITHDRAWN, withdraw
-from annotation.people.tokens import revoke_tokens
+from annotation.people.tokens import PeopleRefused, revoke_links, revoke_tokens
 
 LOOKED_THROUGH = "backup.revived_ended"
 

@@ -21,8 +21,7 @@ from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, AuditEvent, Invitation, Membership, ReviewRound, User
 from annotation.models.fields import AsRead
 from annotation.models.people import TokenScope
-from annotation.people.links import PeopleRefused, revoke_links
-from annotation.people.tokens import TokenPlace, place_rules, revoke_tokens
+from annotation.people.tokens import PeopleRefused, TokenPlace, place_rules, revoke_links, revoke_tokens
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, site_roles
 
 WITHDRAWN = "role.withdrawn"
@@ -54,16 +53,24 @@ def grant(
 
 @transaction.atomic
 def withdraw(
-    person: User, role: Role, *, actor: User | None, at: datetime, review_round: ReviewRound | None = None
+    person: User,
+    role: Role,
+    *,
+    actor: User | None,
+    at: datetime,
+    review_round: ReviewRound | None = None,
+    by_provider: bool = False,
 ) -> None:
     """Take a role, and revoke the tokens that carry it and the open links that were given out with it; work stays.
 
-    Taking a role that the person does not hold changes nothing. Raises PeopleRefused.
+    Taking a role that the person does not hold changes nothing. ``by_provider``: only what the provider gave. Raises
+    PeopleRefused.
     """
     _check_is_not_self(person, actor)
     if role == Role.ADMINISTRATOR and review_round is None:
         check_is_not_last_administrator(person)
-    n_gone, _rows = Membership.objects.filter(user=person, role=role, round=review_round).delete()
+    rows = Membership.objects.filter(user=person, role=role, round=review_round)
+    n_gone, _rows = (rows.filter(by_provider=True) if by_provider else rows).delete()
     if not n_gone:
         return
     _forget_roles(person)
@@ -73,7 +80,7 @@ def withdraw(
     if review_round is not None:
         tokens = tokens.filter(scope=TokenScope.ROUND, place_id=review_round.pk)
     revoke_tokens(tokens, actor=actor, at=at, reason="role")
-    record(WITHDRAWN, actor=actor, at=at, subject=person, facts=_facts(role, review_round))
+    record(WITHDRAWN, actor=actor, at=at, subject=person, facts=_facts(role, review_round, by_provider))
 
 
 def add_role(
@@ -92,8 +99,7 @@ def add_role(
     if is_new:
         check_no_role_conflict(person, role, review_round)
         _forget_roles(person)
-        facts = _facts(role, review_round) | ({"by": "provider"} if by_provider else {})
-        record("role.granted", actor=actor, at=at, subject=person, facts=facts)
+        record("role.granted", actor=actor, at=at, subject=person, facts=_facts(role, review_round, by_provider))
     return membership
 
 
@@ -106,21 +112,10 @@ def follow_provider(person: User, roles: frozenset[Role], *, at: datetime) -> No
     before = set(Membership.objects.filter(user=person, by_provider=True).values_list("role", flat=True))
     for role in sorted(before - roles):
         with suppress(PeopleRefused), transaction.atomic():
-            _take_back(person, Role(role), at)
+            withdraw(person, Role(role), actor=None, at=at, by_provider=True)
     for role in sorted(roles - before):
         with suppress(PeopleRefused), transaction.atomic():
             add_role(person, role, None, granted_by=None, actor=None, at=at, by_provider=True)
-
-
-def _take_back(person: User, role: Role, at: datetime) -> None:
-    if role == Role.ADMINISTRATOR:
-        check_is_not_last_administrator(person)
-    Membership.objects.filter(user=person, role=role, round__isnull=True, by_provider=True).delete()
-    _forget_roles(person)
-    if role in (Role.ADMINISTRATOR, Role.COORDINATOR):
-        revoke_issued_by(person, actor=None, at=at)
-    revoke_tokens(person.access_tokens.filter(role=role), actor=None, at=at, reason="role")
-    record(WITHDRAWN, actor=None, at=at, subject=person, facts=_facts(role, None) | {"by": "provider"})
 
 
 def revoke_issued_by(person: User | None, *, actor: User | None, at: datetime) -> None:
@@ -179,8 +174,9 @@ def _check_is_not_self(person: User, actor: User | None) -> None:
         raise PeopleRefused("own_roles", _("You cannot change your own roles; another administrator can."))
 
 
-def _facts(role: Role, review_round: ReviewRound | None) -> dict[str, str | None]:
-    return {"role": role.value, "round": review_round.slug if review_round else None}
+def _facts(role: Role, review_round: ReviewRound | None, by_provider: bool) -> dict[str, str | None]:
+    facts = {"role": role.value, "round": review_round.slug if review_round else None}
+    return facts | ({"by": "provider"} if by_provider else {})
 
 
 def possible_reviewers(review_round: ReviewRound | None = None) -> QuerySet[User]:
@@ -196,7 +192,6 @@ def possible_reviewers(review_round: ReviewRound | None = None) -> QuerySet[User
     )
 
 
-# --- What a person is on the site and in each bank, round and study, as the program ---------------
 _ALL = {
     TokenScope.BANK: gettext_lazy("all banks"),
     TokenScope.ROUND: gettext_lazy("all rounds"),

@@ -1,4 +1,6 @@
-"""Access tokens: with one a program acts for a person, in one role and one place, until a day.
+"""What lets somebody in: one-time links, open until a day, used once, revoked; and access tokens.
+
+Access tokens: with one a program acts for a person, in one role and one place, until a day.
 
 A token is ``rexvqa_``, its visible name and a secret. Whoever reads it in a file can name it, and scanners for secrets
 find it; the site keeps only the hash of the whole. It never gives more than its owner has at that moment: policies ask
@@ -7,6 +9,7 @@ find it; the site keeps only the hash of the whole. It never gives more than its
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 import string
@@ -14,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from ipaddress import ip_address, ip_network
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -22,10 +26,10 @@ from msgspec import Struct
 from annotation.audit.recording import record
 from annotation.contributions import contributed
 from annotation.enums import LinkState, Role
-from annotation.models import AccessToken, Membership, QuestionBank, ReviewRound, User
+from annotation.models import AccessToken, Invitation, Membership, QuestionBank, ReviewRound, User
 from annotation.models.fields import AsRead
 from annotation.models.people import TokenScope
-from annotation.people.links import PeopleRefused, token_sha256
+from annotation.refusals import Refused
 from annotation.site.permissions import site_roles
 
 PREFIX = "rexvqa_"
@@ -266,3 +270,63 @@ def _note_refused(token: AccessToken, address: str, at: datetime) -> None:
     before = AccessToken.objects.filter(pk=token.pk).exclude(last_refused_at__gt=at - _MINUTE)
     if before.update(last_refused_at=at):
         record("token.refused", actor=None, at=at, subject=token, facts={"address": address[:45]})
+
+
+# --- one-time links, whatever they give ---------------------------------------------------------------
+class PeopleRefused(Refused):
+    """Somebody cannot be invited, given a role or a token, or come in with a link or a token; nothing was stored."""
+
+
+def new_token() -> str:
+    """It is in one address and nowhere else: shown once, it cannot be shown again."""
+    return secrets.token_urlsafe(32)
+
+
+def token_sha256(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def last_day(at: datetime) -> datetime:
+    return at + timedelta(days=settings.INVITATION_DAYS)
+
+
+def open_links(rows: QuerySet[Invitation], at: datetime) -> QuerySet[Invitation]:
+    """Those that can still be used."""
+    return rows.filter(used_at__isnull=True, revoked_at__isnull=True, expires_at__gt=at)
+
+
+def revoke_links(rows: QuerySet[Invitation], *, actor: User | None, at: datetime, reason: str = "") -> None:
+    """Make the open ones among these useless, in the transaction of the act that needs it."""
+    for link in open_links(rows, at).select_for_update(of=("self",)):
+        link.revoked_at = at
+        link.save(update_fields=["revoked_at"])
+        record(f"{link.word}.revoked", actor=actor, at=at, subject=link, facts={"reason": reason} if reason else {})
+
+
+def check_open(link: Invitation | None, at: datetime) -> None:
+    """Raises PeopleRefused, which says what happened to the link and what to do."""
+    if link is None:
+        sentence = _("This link was never given out. Check that it was copied as a whole.")
+        raise PeopleRefused("link_unknown", sentence, status=404)
+    state = link.state(at)
+    if state is LinkState.OPEN:
+        return
+    again = _("Ask the person who sent it for a new one.")
+    sentences = {
+        LinkState.USED: _(
+            "This link was used already: it works once. If it was you, log in; if not, tell the person who sent it."
+        ),
+        LinkState.REVOKED: _("This link was taken back, or a newer one took its place.") + " " + again,
+        LinkState.EXPIRED: _("This link is too old.") + " " + again,
+    }
+    raise PeopleRefused("link_closed", sentences[state], status=410, state=state)
+
+
+def check_is_for(person: User, link: Invitation) -> None:
+    """Raises PeopleRefused where the link was made for another address."""
+    if link.email and link.email != person.email:
+        sentence = _(
+            "This invitation is for another address than %(email)s, with which you are logged in. Log out, and open "
+            "the link again."
+        )
+        raise PeopleRefused("other_address", sentence % {"email": person.email}, field="email")

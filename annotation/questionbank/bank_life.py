@@ -53,7 +53,7 @@ from annotation.models import (
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.rules import PUBLIC_TWIN
 from annotation.site.internals import delete_rows
-from annotation.site.slugs import free_slug
+from annotation.site.sentences import free_slug
 from annotation.site.sorted_tables import OneAtATime, lock
 
 STALE_AFTER = timedelta(seconds=60)

@@ -385,8 +385,8 @@ def category_tree(bank: QuestionBank) -> Branch:
 
 def taxonomy_file(bank: QuestionBank, form: FigureForm, width: Width) -> bytes:
     """The domains of the bank, which are its tasks, the largest first, and the categories of each, as a figure."""
+    from annotation.tables.kernels.row_figures import Domain, taxonomy_figure  # with matplotlib, slow to load
     from annotation.tables.kernels.style import rendered
-    from annotation.tables.kernels.taxonomy import Domain, taxonomy_figure  # with matplotlib, slow to load
 
     tasks = sorted(category_tree(bank).branches.values(), key=lambda one: -one.n)
     domains = [Domain(one.words, one.n, [(part.words, part.n) for part in one.branches.values()]) for one in tasks]

@@ -53,7 +53,7 @@ from annotation.questionbank.kernels.question_checks import (
     PartState,
     ValidityPart,
 )
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 
 
 class QuestionPart(Struct, frozen=True):

@@ -43,7 +43,7 @@ from annotation.review.kernels.settling import (
 from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused
 from annotation.review.outcomes import newest_reviews
 from annotation.review.viewing import viewing_of
-from annotation.site.slugs import free_slug
+from annotation.site.sentences import free_slug
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 

@@ -24,7 +24,7 @@ from annotation.questionbank.answers import note_seen_keys
 from annotation.review.assigning import lock_round, reviewers_of
 from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
 from annotation.review.outcomes import newest_reviews
-from annotation.site.zones import time_text
+from annotation.site.sentences import time_text
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
 

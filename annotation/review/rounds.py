@@ -24,7 +24,7 @@ from annotation.review.kernels.sampling import SEED_MAX
 from annotation.review.kernels.transitions import ReviewRefused, RoundAct, RoundFacts, why_not
 from annotation.review.round_design import PLAIN, RoundDesign, check_round_design, design_of_round
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
-from annotation.site.slugs import free_slug, listed
+from annotation.site.sentences import free_slug, listed
 from annotation.site.sorted_tables import OneAtATime, lock
 
 MOST_PER_QUESTION = 9

@@ -43,7 +43,7 @@ from annotation.review.kernels.sampling import (
     sample_size,
 )
 from annotation.review.kernels.transitions import GONE, UNREVIEWED
-from annotation.site.slugs import free_slug
+from annotation.site.sentences import free_slug
 from annotation.site.sorted_tables import Columns, OneAtATime, analyze, counted, lock
 
 STORED_AT_ONCE = 2_000

@@ -22,7 +22,7 @@ from annotation.files.kernels.strictjson import value_faults
 from annotation.models import AnswerKey, Classifier, LabelledSet, QuestionBank, Revision, User
 from annotation.questionbank.kernels.rules import compared_text
 from annotation.refusals import Refused
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 
 MOST_ROWS, MOST_BYTES, LONGEST_TEXT = 5_000, 5_000_000, 20_000
 TEXT, QUESTION, LABEL = "text", "question", "label"  # the columns

@@ -58,7 +58,7 @@ from annotation.models import (
 )
 from annotation.questionbank.kernels.question_checks import ASKED, RATING, VALIDATORS
 from annotation.refusals import Refused
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 from annotation.validators.kernels.model_families import FAMILY_RULE, shared_family
 from annotation.validators.kernels.validator_prompts import PROMPTS
 

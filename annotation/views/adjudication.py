@@ -28,10 +28,9 @@ from annotation.outcomes.adjudicating import (
 )
 from annotation.outcomes.attention import own_adjudication
 from annotation.review.ending import reasons_text
-from annotation.review.kernels.transitions import ReviewRefused
 from annotation.site.permissions import is_adjudicator, knows_round
 from annotation.views.questionbank.chosen import EditorPlace, editor
-from annotation.views.site.confirming import is_possible_or_flash, run_on_form
+from annotation.views.site.confirming import flashed, is_possible_or_flash, refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 
 LETTERS = "ABCD"
@@ -65,13 +64,10 @@ def adjudication(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def adjudication_next(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """To the question that this adjudicator has begun, or to the next one that nobody has."""
     review_round = adjudicated_round(request, slug)
-    found: list[Assignment | None] = []
-    taken = is_possible_or_flash(
-        request, lambda: found.append(take_next(review_round, request.user, at=by(request)["at"]))
-    )
-    if taken and found[0] is not None:
-        return redirect("review-case", found[0].public_id)
-    if taken:
+    with flashed(request):
+        found = take_next(review_round, request.user, at=by(request)["at"])
+        if found is not None:
+            return redirect("review-case", found.public_id)
         messages.info(request, _("No question is left that you may adjudicate."))
     return redirect("adjudication", slug)
 
@@ -99,17 +95,14 @@ def adjudication_decide(request: AuthenticatedRequest, public_id: str) -> HttpRe
     form = DecisionForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
-        decided = run_on_form(form, lambda: decide(settlement, data["decision"], data["reason"], **by(request)))
-        if decided is not None:
-            messages.success(request, _("Decided: %(decision)s.") % {"decision": decided.get_decision_display()})
-            return redirect("adjudication", settlement.round.slug)
-    try:
-        settlement = show_reviews(settlement, **by(request))
-    except ReviewRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("adjudication", settlement.round.slug)
-    context = {"form": form, **_question(settlement)}
-    return render(request, "annotation/adjudication/decide.html", context, status=422 if form.errors else 200)
+        with refusals_on(form):
+            decided = decide(settlement, data["decision"], data["reason"], **by(request))
+            sentence = _("Decided: %(decision)s.") % {"decision": decided.get_decision_display()}
+            return said(request, sentence, "adjudication", settlement.round.slug)
+    with flashed(request):
+        context = {"form": form, **_question(show_reviews(settlement, **by(request)))}
+        return render(request, "annotation/adjudication/decide.html", context, status=422 if form.errors else 200)
+    return redirect("adjudication", settlement.round.slug)
 
 
 @person_required

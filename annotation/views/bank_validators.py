@@ -1,12 +1,13 @@
-"""V(Q) of a bank with its validators: what they are asked, their verdicts, and the gate."""
+"""V(Q) of a bank with its validators: what they are asked, their verdicts, and the gate.
+
+Compliance, equation 6: the identifiers of HIPAA as a check-list, and classifiers with their thresholds.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -16,25 +17,28 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.contributions import WithoutImages, without_images
+from annotation.contributions import without_images
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
+from annotation.forms.diversity import ClassifyForm, ClassThresholdForm
 from annotation.forms.model_endpoints import GateForm, ValidatorForm
-from annotation.models import Question, QuestionBank, Revision, ValidatorRun
+from annotation.models import LabelledSet, QuestionBank, Revision, ValidatorRun
 from annotation.outcomes.outcome_groups import valid_shown_to
+from annotation.questionbank.checking import count_identifiers
 from annotation.questionbank.kernels.question_checks import GATED, JUDGED, PARTS, RATING, STATED
 from annotation.questionbank.validity import MOST_COUNTED, count_parts, gate_of, n_failing, set_gate
 from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
-from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
-from annotation.validators.kernels.validator_exam import REFERENCES
+from annotation.validators.classifying import ask_for_scores, classifiers_of, set_threshold
+from annotation.validators.folder_models import CLASSIFIERS, folders
+from annotation.validators.kernels.validator_exam import REFERENCES, part_of_class
 from annotation.validators.taking_verdicts import act_on_run, asked_with, failing, note_read, runs_of
 from annotation.validators.validator_exams import compare_sources, examined, exams_by_reviewers
 from annotation.validators.validator_plans import ValidatorRefused, begin_checks, check_reads_none, plan_checks
-from annotation.views.site.confirming import run_and_flash, run_on_form, valid_data
+from annotation.views.site.confirming import flashed, refusals_on, said, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 PER_PAGE = 50
@@ -57,17 +61,14 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     bank = bank_of(request, slug)
     form = ValidatorForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        begun = run_on_form(form, lambda: begin_checks(plan_checks(form.wanted(bank), **by(request)), **by(request)))
-        if begun is not None:
-            n_calls = sum(len(plan.found.asked) for plan in begun)
-            messages.success(
-                request,
-                ngettext("Started: a worker asks %(n)d question.", "Started: a worker asks %(n)d questions.", n_calls)
-                % {"n": n_calls},
-            )
-            return redirect("bank-validators", slug)
+        with refusals_on(form):
+            begun = begin_checks(plan_checks(form.wanted(bank), **by(request)), **by(request))
+            n = sum(len(plan.found.asked) for plan in begun)
+            started = ngettext("Started: a worker asks %(n)d question.", "Started: a worker asks %(n)d questions.", n)
+            return said(request, started % {"n": n}, "bank-validators", slug)
     hidden = withheld_questions(request.user)
     counts, gate = count_parts(bank, hidden), gate_of(bank)
+    current = Revision.objects.in_bank(bank).current().exclude(question__in=hidden)
     context = {
         "bank": bank,
         "gate": gate,
@@ -85,7 +86,7 @@ def bank_validators(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "n_questions": counts[0].n_questions,
         "n_hidden": hidden.filter(bank=bank).count(),
         "n_failing": n_failing(bank, hidden),
-        "without_images": answered_without_images(bank, hidden),
+        "without_images": [(one, share(one.n_right, one.n)) for one in without_images(bank, current)],
         "runs": runs_of(bank),
     }
     return render(request, "annotation/validators/bank.html", context, status=422 if form.errors else 200)
@@ -107,12 +108,6 @@ def _page_of(bank: QuestionBank, part: str) -> str:
     return reverse(SHOWN_ON[part], args=[bank.slug]) if part in SHOWN_ON else ""
 
 
-def answered_without_images(bank: QuestionBank, hidden: QuerySet[Question]) -> list[tuple[WithoutImages, Estimate]]:
-    """Models over the current questions, with the share that each has right."""
-    current = Revision.objects.in_bank(bank).current().exclude(question__in=hidden)
-    return [(one, share(one.n_right, one.n)) for one in without_images(bank, current)]
-
-
 @role_required(Role.COORDINATOR)
 @never_cache
 @require_GET
@@ -132,19 +127,13 @@ def bank_validator(request: AuthenticatedRequest, slug: str, code: str) -> HttpR
         "n_hidden": hidden.filter(bank=bank).count(),
         "prompt": asked_with(code),
         "runs": runs_of(bank, code),
-        **_exams(bank, code, hidden),
+        "reference": REFERENCES[code],
+        "by_reviewers": exams_by_reviewers(bank, code, hidden),
         "examined": examined(bank, shown),
         "page": page,
         "shown": shown,
     }
     return render(request, "annotation/validators/validator.html", context)
-
-
-def _exams(bank: QuestionBank, code: str, hidden: QuerySet[Question]) -> dict[str, Any]:
-    return {
-        "reference": REFERENCES[code],
-        "by_reviewers": exams_by_reviewers(bank, code, hidden),
-    }
 
 
 @role_required(Role.COORDINATOR)
@@ -171,16 +160,13 @@ def bank_difficulties(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def bank_keeping_out(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Which parts the questions of the bank have to pass."""
     bank = bank_of(request, slug)
-
-    def act() -> str:
+    with flashed(request) as say:
         changed = set_gate(bank, **valid_data(GateForm(request.POST)), **by(request))
-        return (
+        say(
             _("The gate is set; samples drawn before stay as they are.")
             if changed
             else _("Nothing differs: tick or untick a part.")
         )
-
-    run_and_flash(request, act)
     return redirect("bank-validators", slug)
 
 
@@ -191,12 +177,9 @@ def validator_run_act(request: AuthenticatedRequest, slug: str, public_id: str, 
     bank_of(request, slug)
     runs = ValidatorRun.objects.select_related("batch__permission", "batch__bank")
     run = get_object_or_404(runs, bank__slug=slug, public_id=public_id)
-
-    def done() -> str:
+    with flashed(request) as say:
         act_on_run(run, act, **by(request))
-        return _("Done: the run is %(state)s.") % {"state": run.batch.get_state_display()}
-
-    run_and_flash(request, done)
+        say(_("Done: the run is %(state)s.") % {"state": run.batch.get_state_display()})
     return redirect("bank-validators", slug)
 
 
@@ -213,3 +196,59 @@ def bank_valid(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     one = get_object_or_404(QuestionBank, slug=slug)
     context = {"bank": one, "valid": valid_shown_to(request.user, one)}
     return render(request, "annotation/bank/_gate.html", context)
+
+
+# --- compliance ---------------------------------------------------------------------------------------
+@role_required(Role.COORDINATOR)
+@require_GET
+def bank_compliance(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What rules for identifiers and classifiers find; of each labelled set the curve of one class."""
+    return _page(request, bank_of(request, slug))
+
+
+def _page(request: AuthenticatedRequest, bank: QuestionBank, status: int = 200) -> HttpResponse:
+    hidden = withheld_questions(request.user)
+    rows = classifiers_of(bank, hidden)
+    asked = request.GET.get("class", "")
+    curves = []
+    for row in rows:
+        label = asked if asked in row.classes else row.classes[0]
+        if curve := row.curve(label):
+            initial = {"label": label, "part": part_of_class(label)}
+            curves.append((row, label, curve, ClassThresholdForm(initial=initial, auto_id=f"{row.classifier.pk}-%s")))
+    context = {
+        "bank": bank,
+        "identifiers": count_identifiers(bank, hidden),
+        "n_hidden": hidden.filter(bank=bank).count(),
+        "n_questions": bank.questions.exclude(pk__in=hidden).count(),
+        "classifiers": rows,
+        "curves": curves,
+        "form": ClassifyForm(),
+        "has_folders": bool(folders(CLASSIFIERS)),
+    }
+    return render(request, "annotation/validators/compliance.html", context, status=status)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def bank_classify(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Score the questions that have no score yet, and a labelled set where one is sent, in the background."""
+    bank = bank_of(request, slug)
+    with flashed(request):
+        data = valid_data(ClassifyForm(request.POST, request.FILES))
+        file = data["labelled"]
+        labelled = (file.name, file.read()) if file else None
+        return redirect("job", ask_for_scores(bank, data["folder"], labelled=labelled, **by(request)).public_id)
+    return _page(request, bank, status=422)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def bank_class_threshold(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """A person says from which probability on a question fails."""
+    bank = bank_of(request, slug)
+    labelled = get_object_or_404(LabelledSet.objects.select_related("classifier"), public_id=public_id)
+    with flashed(request):
+        set_threshold(labelled, **valid_data(ClassThresholdForm(request.POST)), bank=bank, **by(request))
+        return said(request, _("The threshold is set; findings follow in a minute."), "bank-compliance", slug)
+    return _page(request, bank, status=422)

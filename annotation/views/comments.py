@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -15,7 +13,7 @@ from annotation.review import commenting as acts
 from annotation.review.commenting import parts_of
 from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.selected_questions import tags_at, tags_in
-from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.confirming import flashed
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 
 UNSENT = "unsent_comment"  # in the session: the text by the question, until its page is shown again
@@ -62,52 +60,53 @@ def discussion_context(
 @person_required
 @require_POST
 def comment_add(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """A text that is refused is shown in its field again."""
     question = get_object_or_404(Question.objects.select_related("bank"), public_id=public_id)
+    _check_reads(request, question)
     mentioned = [int(text) for text in request.POST.getlist("mentioned") if text.isascii() and text.isdecimal()]
-
-    def added() -> str:
-        text, is_todo = request.POST.get("text", ""), "is_todo" in request.POST
+    text, is_todo = request.POST.get("text", ""), "is_todo" in request.POST
+    with flashed(request) as say:
         acts.add_comment(question, text, mentioned=mentioned, is_todo=is_todo, **by(request))
-        return _("The comment is stored.")
-
-    return _answered(request, question, added, unsent=request.POST.get("text", ""))
+        say(_("The comment is stored."))
+        return _back(request, question)
+    if text:
+        request.session[UNSENT] = {question.public_id: text[:MOST_KEPT]}
+    return _back(request, question)
 
 
 @person_required
 @require_POST
 def comment_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    comment = get_object_or_404(QuestionComment.objects.select_related("question__bank"), public_id=public_id)
-
-    def withdrawn() -> str:
+    comment = _read_comment(request, public_id)
+    with flashed(request) as say:
         acts.withdraw_comment(comment, **by(request))
-        return _("The comment is withdrawn.")
-
-    return _answered(request, comment.question, withdrawn)
+        say(_("The comment is withdrawn."))
+    return _back(request, comment.question)
 
 
 @person_required
 @require_POST
 def comment_done(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    comment = get_object_or_404(QuestionComment.objects.select_related("question__bank"), public_id=public_id)
-
-    def done() -> str:
+    comment = _read_comment(request, public_id)
+    with flashed(request) as say:
         acts.finish_todo(comment, **by(request))
-        return _("Done.")
+        say(_("Done."))
+    return _back(request, comment.question)
 
-    return _answered(request, comment.question, done)
+
+def _read_comment(request: AuthenticatedRequest, public_id: str) -> QuestionComment:
+    comment = get_object_or_404(QuestionComment.objects.select_related("question__bank"), public_id=public_id)
+    _check_reads(request, comment.question)
+    return comment
 
 
-def _answered(
-    request: AuthenticatedRequest, question: Question, act: Callable[[], str], *, unsent: str = ""
-) -> HttpResponse:
-    """Run an act at a question and go back to it; to whoever may read nothing there, it does not exist.
-
-    ``unsent``: a text that is shown in its field again where the act is refused.
-    """
+def _check_reads(request: AuthenticatedRequest, question: Question) -> None:
+    """Raises Http404 for whoever may read nothing there: to them it does not exist."""
     if DiscussionPart.COMMENTS not in parts_of(request.user, question):
         raise Http404
-    if not run_and_flash(request, act) and unsent:
-        request.session[UNSENT] = {question.public_id: unsent[:MOST_KEPT]}
+
+
+def _back(request: AuthenticatedRequest, question: Question) -> HttpResponse:
     if request.POST.get("back") == "mentions":
         return redirect("mentions")
     return redirect(acts.places_of([question], request.user)[question.pk])

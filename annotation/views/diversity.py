@@ -5,8 +5,6 @@ Pairs that two people judge blind, the curve that comes of it, and the threshold
 
 from __future__ import annotations
 
-from functools import partial
-
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,10 +15,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation.enums import Role
 from annotation.forms.diversity import EmbeddingForm, PairTrialForm, ThresholdForm
-from annotation.models import Embedding, Job, PairTrial, QuestionBank, Release
+from annotation.models import Embedding, PairTrial, QuestionBank, Release
 from annotation.questionbank.kernels.rules import BANKWIDE, PUBLIC_TWIN, RELEASED_TWIN, RULES
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator
+from annotation.site.sentences import number_written
 from annotation.site.sorted_tables import numbered_page
 from annotation.validators.embedded_questions import (
     ask_for_comparison,
@@ -45,15 +44,7 @@ from annotation.validators.judging_pairs import (
 )
 from annotation.validators.vector_sources import EmbeddingRefused, has_sources
 from annotation.views.bank_validators import bank_of
-from annotation.views.site.confirming import (
-    Confirmation,
-    begin_and_follow,
-    confirm,
-    is_confirmed,
-    run_and_flash,
-    run_on_form,
-    valid_data,
-)
+from annotation.views.site.confirming import Confirmation, confirm, flashed, is_confirmed, refusals_on, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 
 PER_PAGE = 50
@@ -94,8 +85,10 @@ def bank_compare(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Compare in the background, with each other, with public banks or with releases."""
     bank = bank_of(request, slug)
     across, released = (request.POST.get(name) == "yes" for name in ("across", "released"))
-    ask = partial(ask_for_comparison, bank, across=across, released=released, **by(request))
-    return begin_and_follow(request, ask) or redirect("bank-near-duplicates", slug)
+    with flashed(request):
+        job = ask_for_comparison(bank, across=across, released=released, **by(request))
+        return redirect("job", job.public_id)
+    return redirect("bank-near-duplicates", slug)
 
 
 @role_required(Role.COORDINATOR)
@@ -103,15 +96,12 @@ def bank_compare(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def bank_embed(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask a model for the vectors that are missing, in the background."""
     bank = bank_of(request, slug)
-
-    def asked() -> Job:
+    with flashed(request):
         data = valid_data(EmbeddingForm(request.POST))
-        return ask_for_embedding(bank, data["endpoint"], data["model"], **by(request))
+        return redirect("job", ask_for_embedding(bank, data["endpoint"], data["model"], **by(request)).public_id)
+    return redirect("bank-near-duplicates", slug)
 
-    return begin_and_follow(request, asked) or redirect("bank-near-duplicates", slug)
 
-
-# --- Pairs that two people judge blind, the curve that comes of it, and the threshold of ----------
 ANSWERS = {"same": True, "different": False}
 
 
@@ -137,10 +127,8 @@ def pair_trials(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         judges = data["first"], data["second"]
-        begun = run_on_form(
-            form, lambda: begin_trial(bank, data["embedding"], judges, seed=data["seed"], **by(request))
-        )
-        if begun is not None:
+        with refusals_on(form):
+            begun = begin_trial(bank, data["embedding"], judges, seed=data["seed"], **by(request))
             return redirect("pair-trial", slug, begun.public_id)
     context = {
         "bank": bank,
@@ -179,15 +167,12 @@ def pair_judge(request: AuthenticatedRequest, slug: str, public_id: str) -> Http
     trial = _trial(request, slug, public_id)
     if not is_judge(trial, request.user):
         raise PermissionDenied(_("Two other people judge these pairs."))
-
-    def judged() -> str:
-        answer, number = request.POST.get("said", ""), request.POST.get("number", "")
-        if answer not in ANSWERS or not (number.isascii() and number.isdecimal() and len(number) < 6):
+    with flashed(request) as say:
+        answer, number = request.POST.get("said", ""), number_written(request.POST.get("number", ""), digits=5)
+        if answer not in ANSWERS or number is None:
             raise EmbeddingRefused("not_said", _("Say of the pair whether it is the same question or not."))
-        judge_pair(trial, int(number), is_same=ANSWERS[answer], **by(request))
-        return _("Pair %(n)s is judged.") % {"n": number}
-
-    run_and_flash(request, judged)
+        judge_pair(trial, number, is_same=ANSWERS[answer], **by(request))
+        say(_("Pair %(n)s is judged.") % {"n": number})
     return redirect("pair-trial", slug, public_id)
 
 
@@ -212,11 +197,8 @@ def pair_end(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpRe
             back=page,
         )
         return confirm(request, asked)
-
-    def ended() -> str:
-        return _("Judging is ended. Pairs that both have judged: %(n)s.") % {"n": end_trial(trial, **by(request))}
-
-    run_and_flash(request, ended)
+    with flashed(request) as say:
+        say(_("Judging is ended. Pairs that both have judged: %(n)s.") % {"n": end_trial(trial, **by(request))})
     return redirect(page)
 
 
@@ -225,11 +207,8 @@ def pair_end(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpRe
 def pair_threshold(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """A person says where the two part."""
     trial = _trial(request, slug, public_id)
-
-    def done() -> str:
+    with flashed(request) as say:
         data = valid_data(ThresholdForm(request.POST))
         set_threshold(trial, data["threshold"], data["reason"], **by(request))
-        return _("The threshold is set. Compare again, so that findings follow it.")
-
-    run_and_flash(request, done)
+        say(_("The threshold is set. Compare again, so that findings follow it."))
     return redirect("pair-trial", slug, public_id)

@@ -45,7 +45,7 @@ from annotation.models import QuestionBank, SendingPermission, WebhookDelivery
 from annotation.questionbank.bank_life import change_terms
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import numbered_page
-from annotation.views.site.confirming import run_on_form
+from annotation.views.site.confirming import refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
 PROBES_PER_PAGE = 25
@@ -76,7 +76,8 @@ def model_endpoint_probe(request: AuthenticatedRequest, name: str) -> HttpRespon
     endpoint, form = endpoint_named(name), ProbeForm(request.POST, auto_id="probe_%s")
     if form.is_valid():
         asked = form.cleaned_data["model"]
-        if run_on_form(form, lambda: ask_for_probe(endpoint, asked, **by(request)), field="model"):
+        with refusals_on(form, field="model"):
+            ask_for_probe(endpoint, asked, **by(request))
             return redirect("model-endpoint", name)
     return _page(request, endpoint, probe_form=form)
 
@@ -86,10 +87,9 @@ def model_endpoint_probe(request: AuthenticatedRequest, name: str) -> HttpRespon
 def model_endpoint_price(request: AuthenticatedRequest, name: str) -> HttpResponse:
     endpoint, form = endpoint_named(name), PriceForm(request.POST, auto_id="price_%s")
     if form.is_valid():
-        price = run_on_form(form, lambda: set_price(name, **form.cleaned_data, **by(request)))
-        if price is not None:
-            messages.success(request, _("The price is kept."))
-            return redirect("model-endpoint", name)
+        with refusals_on(form):
+            set_price(name, **form.cleaned_data, **by(request))
+            return said(request, _("The price is kept."), "model-endpoint", name)
     return _page(request, endpoint, price_form=form)
 
 
@@ -128,7 +128,6 @@ def _page(
     return render(request, "annotation/endpoints/endpoint.html", context, status=422 if is_refused else 200)
 
 
-# --- What of a bank may be sent to which endpoint: its terms, the permissions, giving -------------
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
 @require_GET
 def bank_sending(request: AuthenticatedRequest, slug: str) -> HttpResponse:
@@ -166,10 +165,9 @@ def bank_terms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = TermsForm(request.POST) if request.method == "POST" else TermsForm.of(one)
     if request.method == "POST" and form.is_valid():
         data, who = form.cleaned_data, by(request)
-        changed = run_on_form(form, lambda: change_terms(one, **data, **who))
-        if changed is not None:
-            messages.success(request, _("The terms are stored.") if changed else _("Nothing differs."))
-            return redirect("bank-sending", slug)
+        with refusals_on(form):
+            changed = change_terms(one, **data, **who)
+            return said(request, _("The terms are stored.") if changed else _("Nothing differs."), "bank-sending", slug)
     context = {"bank": one, "form": form}
     return render(request, "annotation/sending/terms.html", context, status=422 if form.errors else 200)
 
@@ -181,11 +179,10 @@ def bank_permission_new(request: AuthenticatedRequest, slug: str) -> HttpRespons
     one = get_object_or_404(QuestionBank, slug=slug)
     form = PermissionForm(one, request.user.time_zone, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        given = run_on_form(form, lambda: give_permission(one, **form.given(), **by(request)))
-        if given is not None:
+        with refusals_on(form):
+            given = give_permission(one, **form.given(), **by(request))
             sentence = _("“%(endpoint)s” may be sent what you chose.")
-            messages.success(request, sentence % {"endpoint": given.endpoint})
-            return redirect("bank-sending", slug)
+            return said(request, sentence % {"endpoint": given.endpoint}, "bank-sending", slug)
     context = {
         "bank": one,
         "form": form,
@@ -204,9 +201,9 @@ def bank_permission_withdraw(request: AuthenticatedRequest, slug: str, public_id
     form = TermsWithdrawalForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         because, who = form.cleaned_data["because"], by(request)
-        if run_on_form(form, lambda: withdraw_permission(permission, because, **who)) is not None:
-            messages.success(request, _("The permission is withdrawn."))
-            return redirect("bank-sending", slug)
+        with refusals_on(form):
+            withdraw_permission(permission, because, **who)
+            return said(request, _("The permission is withdrawn."), "bank-sending", slug)
     context = {"bank": permission.bank, "permission": permission, "form": form}
     return render(request, "annotation/sending/withdraw.html", context, status=422 if form.errors else 200)
 

@@ -6,10 +6,8 @@ answers, and the history of its versions.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
-from django.contrib import messages
 from django.db.models import Count
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -26,8 +24,6 @@ from annotation.exports.tables import Format, write_digested
 from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.model_endpoints import GenerationForm, PromptForm
 from annotation.generation.generation_plans import (
-    GenerationPlan,
-    GenerationWanted,
     begin_generation,
     missing_for,
     plan_generation,
@@ -37,7 +33,7 @@ from annotation.generation.report_sources import FoundReport, GenerationRefused
 from annotation.model_calls.call_batches import act_named
 from annotation.model_calls.kernels.filling import KNOWN
 from annotation.model_calls.versions import Sides, next_version, side_by_side
-from annotation.models import AnswerKey, CallBatch, Exam, GenerationRun, PromptVersion, QuestionBank, User
+from annotation.models import AnswerKey, CallBatch, Exam, GenerationRun, PromptVersion, QuestionBank
 from annotation.models.fields import AsRead
 from annotation.outcomes.prompt_flags import (
     GENERATING,
@@ -51,7 +47,7 @@ from annotation.outcomes.prompt_line import COLUMNS, MEASURED, held_shown_to, pr
 from annotation.questionbank.answers import note_seen_keys
 from annotation.site.permissions import is_coordinator
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
-from annotation.views.site.confirming import run_and_flash, run_on_form
+from annotation.views.site.confirming import flashed, refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 from annotation.views.site.downloads import table_response
 
@@ -113,10 +109,9 @@ def prompt_next(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     form = PromptForm(parent, request.POST or None, reason=_drafted(request, parent))
     if request.method == "POST" and form.is_valid():
         data, who = form.cleaned_data, by(request)
-        made = run_on_form(form, lambda: next_version(parent, **data, **who))
-        if made is not None:
-            messages.success(request, _("Stored as %(prompt)s.") % {"prompt": made})
-            return redirect("prompt", made.public_id)
+        with refusals_on(form):
+            made = next_version(parent, **data, **who)
+            return said(request, _("Stored as %(prompt)s.") % {"prompt": made}, "prompt", made.public_id)
     context = {"parent": parent, "form": form}
     return render(request, "annotation/prompts/next.html", context, status=422 if form.errors else 200)
 
@@ -154,7 +149,6 @@ def _texts(version: PromptVersion) -> dict[str, str]:
     }
 
 
-# --- What reviewers said of the questions of a prompt: their comments, of which a person ----------
 @role_required(Role.COORDINATOR)
 @require_GET
 def prompt_comments(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
@@ -212,19 +206,17 @@ def generation_runs(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     bank, who = get_object_or_404(QuestionBank, slug=slug), by(request)
     form = GenerationForm(request.POST or None, request.FILES or None, initial=_chosen_exams(request, bank))
     plan, held = None, list[FoundReport]()
-
-    def planned() -> GenerationPlan:
-        try:
-            return _planned(form.wanted(bank), begins="start" in request.POST, **who)
-        except GenerationRefused as refusal:
-            held.extend(refusal.held)
-            raise
-
     if request.method == "POST" and form.is_valid():
-        plan = run_on_form(form, planned)
+        with refusals_on(form):
+            try:
+                found = plan_generation(form.wanted(bank), at=who["at"])
+                plan = begin_generation(found, **who) if "start" in request.POST else found
+            except GenerationRefused as refusal:
+                held = list(refusal.held)
+                raise
     if plan is not None and plan.run is not None:
-        messages.success(request, _("Started: a worker asks the model for the findings of each report."))
-        return redirect("generation-run", slug, plan.run.public_id)
+        sentence = _("Started: a worker asks the model for the findings of each report.")
+        return said(request, sentence, "generation-run", slug, plan.run.public_id)
     runs = GenerationRun.objects.filter(bank=bank).select_related("bullets_batch", "created_by")[:MOST_LISTED]
     context = {"bank": bank, "runs": runs, "form": form, "plan": plan, "has_endpoints": bool(endpoints())}
     if plan is not None:
@@ -245,11 +237,6 @@ def _chosen_exams(request: AuthenticatedRequest, bank: QuestionBank) -> dict[str
     exams = search.revisions().filter(pk__in=with_report).order_by("question__exam__pseudonym")
     names = exams.values_list("question__exam__pseudonym", flat=True).distinct()[:MOST_CHOSEN]
     return {"source": ReportSource.CHOSEN, "chosen": "\n".join(names)}
-
-
-def _planned(wanted: GenerationWanted, *, begins: bool, actor: User, at: datetime) -> GenerationPlan:
-    plan = plan_generation(wanted, at=at)
-    return begin_generation(plan, actor=actor, at=at) if begins else plan
 
 
 @role_required(Role.COORDINATOR)
@@ -273,10 +260,7 @@ def generation_run_act(request: AuthenticatedRequest, slug: str, public_id: str,
     runs = GenerationRun.objects.select_related("bullets_batch", "questions_batch")
     run = get_object_or_404(runs, bank__slug=slug, public_id=public_id)
     batch = run.questions_batch or run.bullets_batch
-
-    def done() -> str:
+    with flashed(request) as say:
         act_named(batch, act, **by(request))
-        return _("Done: the run is %(state)s.") % {"state": batch.get_state_display()}
-
-    run_and_flash(request, done)
+        say(_("Done: the run is %(state)s.") % {"state": batch.get_state_display()})
     return redirect("generation-run", slug, public_id)

@@ -8,7 +8,6 @@ from datetime import datetime
 from io import BytesIO
 from typing import IO, Any
 
-from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import slugify
@@ -24,7 +23,7 @@ from annotation.forms.bank import PackedForm, ReleaseForm
 from annotation.models import Release, User
 from annotation.questionbank.validity import gate_of
 from annotation.views.bank_validators import bank_of
-from annotation.views.site.confirming import run_on_form, valid_data
+from annotation.views.site.confirming import is_confirmed, refusals_on, said, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 
@@ -35,16 +34,14 @@ def bank_releases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What was released; sent once it shows what would be, sent again it releases that."""
     bank = bank_of(request, slug)
     form = ReleaseForm(request.POST or None)
-    plan = made = None
+    plan = None
     if request.method == "POST" and form.is_valid():
         wanted = form.wanted(bank)
-        if request.POST.get("confirmed") == "yes":
-            made = run_on_form(form, lambda: release(wanted, **by(request)), field="name")
-        else:
-            plan = run_on_form(form, lambda: plan_release(wanted, request.user), field="name")
-    if made:
-        messages.success(request, _("“%(name)s” is released.") % {"name": made.name})
-        return redirect("bank-releases", slug)
+        with refusals_on(form, field="name"):
+            if is_confirmed(request):
+                made = release(wanted, **by(request))
+                return said(request, _("“%(name)s” is released.") % {"name": made.name}, "bank-releases", slug)
+            plan = plan_release(wanted, request.user)
     releases = Release.objects.filter(bank=bank)
     context = {
         "bank": bank,

@@ -10,7 +10,6 @@ from django.db.models import Max
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
@@ -36,8 +35,8 @@ from annotation.review.samples import (
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, numbered_page, sorted_page
 from annotation.views.site.administration import delete_or_ask
-from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
+from annotation.views.site.confirming import refusals_on
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
 PER_PAGE = 50
 QUESTIONS_SORTED_BY: Columns = {
@@ -87,10 +86,9 @@ def _bank_named(request: AuthenticatedRequest) -> dict[str, Any]:
 def _store(request: AuthenticatedRequest) -> HttpResponse:
     form = StoreForm(request.POST)
     if form.is_valid():
-        data, now = form.cleaned_data, timezone.now()
-        plan = run_on_form(
-            form,
-            lambda: draw_sample(
+        data = form.cleaned_data
+        with refusals_on(form):
+            plan = draw_sample(
                 data["bank"],
                 name=data["name"],
                 by=data["by"],
@@ -99,11 +97,8 @@ def _store(request: AuthenticatedRequest) -> HttpResponse:
                 rated_by=data["rated_by"],
                 seen_frame_sha256=data["frame_sha256"],
                 wanted=_search(request, data["bank"]).wanted,
-                actor=request.user,
-                at=now,
-            ),
-        )
-        if plan is not None:
+                **by(request),
+            )
             messages.success(request, _("The sample is stored."))
             if "round" in request.POST:
                 return redirect(f"{reverse('round-new')}?sample={plan.slug}")
@@ -118,8 +113,8 @@ def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200)
     if {"bank", "by", "per_thousand", "seed"} <= set(data):
         asked = {name: data[name] for name in ("by", "per_thousand", "seed", "rated_by") if name in data}
         context["search"] = search = _search(request, data["bank"])
-        found = run_on_form(form, lambda: preview_sample(data["bank"], wanted=search.wanted, **asked))
-        if found is not None:
+        with refusals_on(form):
+            found = preview_sample(data["bank"], wanted=search.wanted, **asked)
             page = numbered_page(request.GET, found.revision_ids, PER_PAGE)
             context |= {
                 "frame_rows": frame_rows(found.frame, found.n_frame),

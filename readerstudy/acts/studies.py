@@ -19,7 +19,7 @@ from annotation.acts import Act, Confirmation, Thing
 from annotation.acts.rounds import EndForm
 from annotation.models import User
 from annotation.refusals import Refused
-from annotation.site.zones import time_text
+from annotation.site.sentences import time_text
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.enrolment.inviting import dismiss_coordinator, name_coordinator

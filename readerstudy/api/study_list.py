@@ -13,7 +13,6 @@ from django.utils.cache import get_conditional_response
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.acts import Act
 from annotation.api.acting import ActedOn
@@ -39,7 +38,7 @@ def once_made(view: Resource, make: Callable[[], Made], route: str, args: Callab
 
     def answer() -> MadeAnswer:
         made = make()
-        return MadeAnswer(view.status, view.shown(made), reverse(route, args=args(made)))  # type: ignore[attr-defined]
+        return view.made(made, route, *args(made))
 
     return view.once(answer)
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from annotation.audit.recording import record
 from annotation.ingest.completeness import images_of_questions
 from annotation.models import QuestionBank, Revision, User
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 from annotation.site.sorted_tables import analyze
 from readerstudy.design.drafting import update_rules, update_seed
 from readerstudy.design.kernels.documents import DesignRefused, canonical, read_rules, sha256_of

@@ -20,7 +20,7 @@ from msgspec import Struct
 from annotation.enums import ImageState
 from annotation.ingest.completeness import ExamImages, images_of_questions
 from annotation.models import AnswerKey, AuditEvent, Revision
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 from readerstudy.design.kernels.analysis_plan import (
     FEW_READERS,
     GROUPS,

@@ -19,7 +19,7 @@ from annotation.enums import AssignmentState, KeySource
 from annotation.models import Assignment, Question, Revision, SeenKey, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.priors import questions_showing
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 from readerstudy.enums import OVER, Block
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, Revision, User
-from annotation.site.slugs import free_slug, listed
+from annotation.site.sentences import free_slug, listed
 from readerstudy.design.case_selection import (
     ALL_CASES,
     CaseSelection,

@@ -14,7 +14,7 @@ from annotation.enums import LinkState, Role
 from annotation.models import Invitation, Membership, ReviewRound, SampledQuestion, User
 from annotation.people.invitation_file import ROLES, Check, CheckedRow, InvitedRow, effects_of
 from annotation.people.invitations import Grant, IssuedInvitation, store_link
-from annotation.people.links import last_day, new_token, open_links, revoke_links, token_sha256
+from annotation.people.tokens import last_day, new_token, open_links, revoke_links, token_sha256
 from annotation.site.permissions import is_administrator, is_coordinator
 from readerstudy.design.conflicts import may_not_read
 from readerstudy.enums import OVER, StudyState

@@ -15,7 +15,7 @@ from annotation.audit.recording import record
 from annotation.hashes import keyed_digest
 from annotation.models import Invitation, User
 from annotation.people.invitations import InvitationKind
-from annotation.people.links import check_is_for
+from annotation.people.tokens import check_is_for
 from readerstudy.design.kernels.ordering import group_size
 from readerstudy.enrolment.inviting import check_takes_readers, free_orders, noted_reasons
 from readerstudy.enrolment.participation import invitation_mail

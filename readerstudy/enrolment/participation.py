@@ -27,7 +27,7 @@ from annotation.models import Invitation, User
 from annotation.people.invitations import InvitationMail, IssuedInvitation
 from annotation.people.mailing import send_email
 from annotation.people.person_data import PersonFile
-from annotation.site.zones import time_text
+from annotation.site.sentences import time_text
 from annotation.statistics.kernels.estimate import Estimate
 from readerstudy.design.kernels.documents import Rules, read_rules
 from readerstudy.enrolment.inviting import invite_reader

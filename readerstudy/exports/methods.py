@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from annotation.tables.prose import filled, prose
+from annotation.site.sentences import filled, prose
 from readerstudy.analysis.kernels.labels import ANSWERED_NOTHING, CAME_LATE, REPLACED, WITHDRAWN, headings
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,

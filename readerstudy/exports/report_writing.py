@@ -34,12 +34,11 @@ from annotation.exports.report_files import (
 )
 from annotation.models import User
 from annotation.site import home_files
+from annotation.site.sentences import WIDTH
 from annotation.tables.kernels.forms import FigureForm, Width
-from annotation.tables.kernels.latex import tex, whole_document
-from annotation.tables.kernels.printing import Printed, printed
+from annotation.tables.kernels.printing import Printed, printed, tex, whole_document
 from annotation.tables.kernels.style import rendered
 from annotation.tables.kernels.table import TEXT, Column, Table, TableCell
-from annotation.tables.prose import WIDTH
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.labels import headings

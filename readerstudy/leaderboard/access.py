@@ -101,7 +101,7 @@ def editions_page(benchmark: Benchmark) -> str:
 
 
 def board_address(benchmark: Benchmark) -> str:
-    """Where everybody reads what was published: files that the site gives out by itself, rexvqa_site/boards.py."""
+    """Where everybody reads what was published: files that the site gives out by itself, rexvqa_site/lanes.py."""
     return f"/board/{benchmark.slug}/"
 
 

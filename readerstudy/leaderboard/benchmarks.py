@@ -26,7 +26,7 @@ from annotation.model_calls.kernels.extraction import RULE as EXTRACTION
 from annotation.models import AnswerKey, Image, Job, QuestionBank, Revision, User
 from annotation.models.fields import public_id
 from annotation.questionbank.bulk import insert_rows
-from annotation.site.slugs import free_slug, listed
+from annotation.site.sentences import free_slug, listed
 from readerstudy.design.kernels.documents import canonical, commitment, sha256_of, shown_sha256
 from readerstudy.enums import BenchmarkState
 from readerstudy.leaderboard.access import LeaderboardRefused, check_is_frozen, lock_benchmark, lock_draft, one_line

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.core.management.base import CommandError, CommandParser
 
 from annotation.files.kernels.strictjson import BOM, NO_CHARACTERS, FileRefused, read_value
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 from readerstudy.design.kernels.documents import MAX_BYTES
 from readerstudy.leaderboard.benchmarks import fewer_editions, planned_cells
 from readerstudy.models import Analysis, Benchmark, ModelRun, ReaderStudy

@@ -30,7 +30,7 @@ from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.priors import questions_showing
 from annotation.refusals import Refused
 from annotation.review.onlookers import withheld_questions
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 from readerstudy.enums import Block
 from readerstudy.models import ModelRun, StudyCase
 from readerstudy.predictions.listing import Target

@@ -21,8 +21,7 @@ from annotation.jobs.queueing import JobKind, Progress, Result, enqueue, enqueue
 from annotation.models import Job, QuestionBank, User
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED
-from annotation.tables.kernels.latex import tex
-from annotation.tables.kernels.printing import printed
+from annotation.tables.kernels.printing import printed, tex
 from annotation.tables.kernels.table import TEXT, WHOLE, Column, Counted, Name, Table, TableCell
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelComparison, PredictionRun

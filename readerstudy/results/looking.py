@@ -31,8 +31,8 @@ from msgspec import Struct
 from annotation import tables
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.people.links import token_sha256
 from annotation.people.revived import Opener
+from annotation.people.tokens import token_sha256
 from annotation.tables.kernels.forms import FigureForm, Width
 from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.result import StoredAnalysis

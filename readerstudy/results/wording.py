@@ -7,11 +7,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from annotation.site.sentences import prose
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.cautions import FLAGS, METHODS, REASONS
 from annotation.statistics.kernels.estimate import SEEN_BEFORE, SETTINGS_DIFFER, Value
 from annotation.tables.kernels.table import Column, Kind, Name, ShownEstimate, Table, TableCell
-from annotation.tables.prose import prose
 from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, StoredRater
 from readerstudy.results.kernels.stored import NOT_COMPUTED, is_made_after_readings, post_hoc_models

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import CallBatch
-from annotation.people.event_things import Thing
+from annotation.people.event_log import Thing
 from readerstudy.models import (
     Analysis,
     Benchmark,

@@ -27,8 +27,8 @@ from annotation.models import AuditEvent, BankImport, Image, User
 from annotation.people.mailing import send_email, try_to_send
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection, first_due
 from annotation.site.permissions import acts_as, is_administrator, is_coordinator, within_reach
+from annotation.site.sentences import time_text
 from annotation.site.sorted_tables import MOST_COUNTED
-from annotation.site.zones import time_text
 from readerstudy.enums import OVER, Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading, ShownImage, StudyCase
 from readerstudy.study.permissions import may_coordinate_study

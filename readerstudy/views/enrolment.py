@@ -19,7 +19,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.case.kernels.keys import Part, listed
-from annotation.forms.display import DisplayForm, shown_check
+from annotation.forms.images import DisplayForm, shown_check
 from annotation.models import Invitation, User
 from annotation.people.invitations import IssuedInvitation, restorable, restore, revoke
 from annotation.people.mailing import can_send

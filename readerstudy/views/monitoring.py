@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.forms.display import check_in_words
+from annotation.forms.images import check_in_words
 from annotation.models import ReviewRound, User
 from annotation.people.mailing import can_send
 from annotation.refusals import Refused

@@ -25,8 +25,8 @@ from annotation.models import (
     User,
 )
 from annotation.people.invitations import Grant, accept_as, accept_as_new_person, invite
-from annotation.people.links import PeopleRefused
 from annotation.people.roles import grant, withdraw
+from annotation.people.tokens import PeopleRefused
 from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rexvqa_site import serving
-from rexvqa_site.children import Children
+from rexvqa_site.serving import Children
 from tests.bench.measuring import filled, site_env
 from tests.bench.rows import Row, on_both_databases, percentile
 from tests.processes import ROOT, free_port, manage, worker_commands

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from annotation.site.privacy import SiteRefused
+from annotation.site.home_files import SiteRefused
 from rexvqa_site import serving
-from rexvqa_site.children import (
+from rexvqa_site.serving import (
     LONGEST_PAUSE,
     SECONDS_OF_A_SHORT_LIFE,
     SHORT_LIVES_IN_A_ROW,
@@ -41,7 +41,7 @@ PARENT = [
 ]
 # A site whose own process is killed: it starts one child, says its number, and waits.
 SITE = (
-    "import os, signal, sys, time\nfrom rexvqa_site.children import Children\n"
+    "import os, signal, sys, time\nfrom rexvqa_site.serving import Children\n"
     "children = Children({{'web server': {}}}, os.environ)\nchildren.start('web server')\n"
     "print(children.lives['web server'].process.pid, flush=True)\ntime.sleep(600)"
 )
@@ -209,8 +209,8 @@ def test_a_child_that_leads_no_group_yet_is_ended_as_well(tmp_path: Path, monkey
         told.write_text("here")
         signal.pause()
 
-    monkeypatch.setattr("rexvqa_site.children._begin", begin)
-    monkeypatch.setattr("rexvqa_site.children.SECONDS_TO_STOP", 1)
+    monkeypatch.setattr("rexvqa_site.serving._begin", begin)
+    monkeypatch.setattr("rexvqa_site.serving.SECONDS_TO_STOP", 1)
     children = Children({"worker": signal.pause}, os.environ)
     children.start("worker")
     assert told.read_text() == "here"

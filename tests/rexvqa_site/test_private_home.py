@@ -13,7 +13,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from annotation.models import User
-from annotation.site.privacy import SiteRefused, is_open_to_others, make_private
+from annotation.site.home_files import SiteRefused, is_open_to_others, make_private
 from tests.processes import ROOT, environment
 from tests.refusals import refuses
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from pytest_django.fixtures import Settings
 
-from annotation.site.privacy import SiteRefused
+from annotation.site.home_files import SiteRefused
 from rexvqa_site import serving
 from rexvqa_site.lanes import MOST_AWAITED
 from rexvqa_site.management.commands.serve import environment_of_children

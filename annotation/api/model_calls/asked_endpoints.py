@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
@@ -215,7 +214,7 @@ class ProbeEndpoint(OnlyPost, OneModelEndpoint):
 
         def ask() -> MadeAnswer:
             ask_for_probe(endpoint, sent["model"], **self.by())
-            return MadeAnswer(202, self.shown(endpoint.name), reverse("api-model-endpoint", args=[endpoint.name]))
+            return self.made(endpoint.name, "api-model-endpoint", endpoint.name)
 
         return self.once(ask)
 
@@ -246,4 +245,4 @@ class EndpointPrices(OfNoPlace, ListOf[Price]):
         self.check_is_session()
         endpoint, sent = endpoint_named(named["name"]), self.sent(PriceSent)
         sent.setdefault("per_million_cached", sent["per_million_input"])
-        return self.once(lambda: MadeAnswer(201, self.shown(set_price(endpoint.name, **sent, **self.by()))))
+        return self.once(lambda: self.made(set_price(endpoint.name, **sent, **self.by())))

@@ -11,7 +11,6 @@ from django.utils import timezone
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
 from annotation.api.compared_etags import lock_rows
@@ -203,8 +202,8 @@ class GenerationRuns(_OfGeneration, ListOf[GenerationRun]):
         def begin(plan: GenerationPlan) -> MadeAnswer:
             check_confirmed(confirmed, plan.n_calls)
             run = begin_generation(plan, **self.by()).stored_run
-            address = reverse("api-generation-run", args=[bank.slug, run.public_id])
-            return MadeAnswer(201, self.shown(GenerationProgress(self.rows().get(pk=run.pk))), address)
+            shown = GenerationProgress(self.rows().get(pk=run.pk))
+            return self.made(shown, "api-generation-run", bank.slug, run.public_id)
 
         return self.once_planned(lambda: plan_generation(wanted, at=timezone.now()), begin)
 
@@ -314,6 +313,6 @@ class NextPrompt(OnlyPost, OnePrompt):
 
         def make() -> MadeAnswer:
             made = next_version(parent, **sent, **self.by())
-            return MadeAnswer(201, self.shown(made), reverse("api-prompt", args=[made.public_id]))
+            return self.made(made, "api-prompt", made.public_id)
 
         return self.once(make)

@@ -261,7 +261,7 @@ class BeginChecks(OnlyPost, _OfRuns):
             check_confirmed(confirmed, calls_of(plans))
             begun = [plan.stored_run.pk for plan in begin_checks(plans, **self.by())]
             runs = list(self.rows().filter(pk__in=begun).order_by("pk"))
-            return MadeAnswer(201, self.shown({"runs": run_rows(runs)}))
+            return self.made({"runs": run_rows(runs)})
 
         return self.once_planned(lambda: plan_checks(wanted, **self.by()), begin)
 

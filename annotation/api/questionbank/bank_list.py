@@ -97,7 +97,7 @@ class Banks(_OfBanks, ListOf[QuestionBank]):
 
         def make() -> MadeAnswer:
             bank = make_bank(**sent, **self.by())
-            return MadeAnswer(201, self.shown(bank), reverse("api-bank", args=[bank.slug]))
+            return self.made(bank, "api-bank", bank.slug)
 
         return self.once(make)
 
@@ -129,8 +129,7 @@ class AsksBankJob(OnlyPost, OfJudgedBank):
     makes, status = True, 202
 
     def asked_for(self, job: Job) -> MadeAnswer:
-        address = reverse("api-bank-job", args=[self.kwargs["slug"], job.public_id])
-        return MadeAnswer(202, self.shown(job), address)
+        return self.made(job, "api-bank-job", self.kwargs["slug"], job.public_id)
 
 
 # --- near-duplicates --------------------------------------------------------------------------------

@@ -103,8 +103,7 @@ class Uploads(_OfUploads, ListOf[Upload]):
 
         def keep() -> MadeAnswer:
             kept = uploading.keep_upload(files, credits_table=table, bank=bank, **self.by())
-            address = reverse("api-upload", args=[kept.public_id])
-            return MadeAnswer(202, self.shown(kept), address)
+            return self.made(kept, "api-upload", kept.public_id)
 
         return self.once(keep)
 
@@ -179,7 +178,7 @@ class Imports(_OfImports, ListOf[Upload]):
                 bank_name=bank.name,
                 **self.by(),
             )
-            return MadeAnswer(202, self.shown(kept), reverse("api-import", args=[bank.slug, kept.public_id]))
+            return self.made(kept, "api-import", bank.slug, kept.public_id)
 
         return self.once(receive)
 
@@ -293,8 +292,7 @@ class MatchImportColumns(OnlyPost, OneImport):
                 sentence = _("The file has no column %(names)s.") % {"names": ", ".join(unknown)}
                 raise serializers.ValidationError({"columns": [sentence]})
             check_matched(upload, columns, Matching(**sent), **self.by())
-            address = reverse("api-import", args=[named["slug"], upload.public_id])
-            return MadeAnswer(202, self.shown(self.one()), address)
+            return self.made(self.one(), "api-import", named["slug"], upload.public_id)
 
         return self.once(match)
 

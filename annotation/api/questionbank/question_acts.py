@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice
 from annotation.api.questionbank.question_list import OfQuestion, OneQuestion, RevisionShape, bank_named, revisions_of
@@ -99,8 +98,7 @@ class _RevisionAct(OnlyPost, OfQuestion):
             read_truth(current, person=self.person, at=timezone.now())
             made = self.revised(current, dict(sent))
             rows = revisions_of(self.person, named["slug"], named["number"])
-            address = reverse("api-revision", args=[named["slug"], named["number"], made.number])
-            return MadeAnswer(201, self.shown(rows.get(pk=made.pk)), address)
+            return self.made(rows.get(pk=made.pk), "api-revision", named["slug"], named["number"], made.number)
 
         return self.once(make)
 
@@ -302,7 +300,7 @@ class _OfChanges(Resource):
 
     def ask_for(self, one: QuestionsAct, numbers: list[int]) -> MadeAnswer:
         job = ask_for_change(one, numbers)
-        return MadeAnswer(202, self.shown(job), reverse("api-bank-change", args=[one.bank.slug, job.public_id]))
+        return self.made(job, "api-bank-change", one.bank.slug, job.public_id)
 
 
 class BankChanges(_OfChanges, ListOf[Job]):
@@ -330,17 +328,13 @@ class BankChanges(_OfChanges, ListOf[Job]):
             found = search_by(sent["filters"], bank, self.person).revisions()
         else:
             found = BankSearch(bank, {}).revisions().filter(question__number__in=sent["numbers"])
-        numbers = _numbers_of(found)
+        numbers = list(found.order_by("question_id").values_list("question__number", flat=True))
         if "filters" in sent and sent.get("n") != len(numbers):
             sentence = _("%(n)s questions are meant. Send this number to confirm.") % {"n": len(numbers)}
             raise BodyRefused("list_changed", sentence, status=409, n=len(numbers))
         if not numbers:
             raise BodyRefused("none_found", _("This bank has no such question."), status=422, field="numbers")
         return numbers
-
-
-def _numbers_of(found: QuerySet[Revision]) -> list[int]:
-    return list(found.order_by("question_id").values_list("question__number", flat=True))
 
 
 class OneBankChange(_OfChanges, OneOf[Job]):

@@ -110,8 +110,9 @@ class Questions(ListOf[Revision]):
             raise serializers.ValidationError({name: [message] for name in dropped})
         sort = query.get("sort", "")
         sorting = sorting_named(sort, SORTED_BY)
+        sorting = sorting if sorting.column else Sorting("number")
         place = _place(query.get("cursor", ""), sort)
-        page = questions_page(search, _upward(sorting), place, per_page=self.number("limit", 100, 1000))
+        page = questions_page(search, sorting, place, per_page=self.number("limit", 100, 1000))
         self.tags = tags_of([row.question_id for row in page.revisions], self.person)
         cursor = write_cursor(sort, [page.next.after, page.next.group]) if page.next else ""
         response = self.listed(page.revisions, cursor, only)
@@ -121,10 +122,6 @@ class Questions(ListOf[Revision]):
 
     def context(self) -> dict[str, Any]:
         return {"view": self, "tags": self.tags}
-
-
-def _upward(sorting: Sorting) -> Sorting:
-    return sorting if sorting.column else Sorting("number")
 
 
 def _place(cursor: str, sort: str) -> PageStart:
@@ -305,7 +302,7 @@ class QuestionComments(_OfComments, ListOf[QuestionComment]):
 
         def add() -> MadeAnswer:
             made = add_comment(self.question, mentioned=self._people(addresses), **sent, **self.by())
-            return MadeAnswer(201, self.shown(made))
+            return self.made(made)
 
         return self.once(add)
 

@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.api.acting import body_of
 from annotation.api.bodies import Moment, PersonName, SentBody, cleaned
@@ -102,7 +101,7 @@ class Releases(_OfReleases, ListOf[Release]):
 
         def make() -> MadeAnswer:
             made = release(wanted, **self.by())
-            return MadeAnswer(201, self.shown(made), reverse("api-release", args=[wanted.bank.slug, made.public_id]))
+            return self.made(made, "api-release", wanted.bank.slug, made.public_id)
 
         return self.once(make)
 

@@ -123,7 +123,7 @@ class ImportReviews(OnlyPost):
             )
             if taken.faults:
                 raise rows_refused(taken.faults)
-            return MadeAnswer(201, self.shown(taken))
+            return self.made(taken)
 
         return self.once(take)
 

@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.acts.rounds import coordinated_round, with_counts
 from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice
@@ -78,8 +77,7 @@ class FreshRound(OnlyPost, OneRound):
 
         def make() -> MadeAnswer:
             made = fresh_round(review_round, **self.by())
-            shown = self.shown(with_counts(ReviewRound.objects.all()).get(pk=made.pk))
-            return MadeAnswer(201, shown, reverse("api-round", args=[made.slug]))
+            return self.made(with_counts(ReviewRound.objects.all()).get(pk=made.pk), "api-round", made.slug)
 
         return self.once(make)
 
@@ -148,7 +146,7 @@ class ReviewForms(ListOf[ReviewForm]):
         def store() -> MadeAnswer:
             name = sent.pop("name")
             made = store_form(name, make_design(anchors=anchors, **sent), **self.by())
-            return MadeAnswer(201, self.shown(made), reverse("api-review-form", args=[made.pk]))
+            return self.made(made, "api-review-form", made.pk)
 
         return self.once(store)
 
@@ -258,8 +256,7 @@ class Samples(_OfSamples, ListOf[SamplingPlan]):
                 numbers=sent["numbers"],
                 **self.by(),
             )
-            shown = self.shown(self.rows().get(pk=plan.pk))
-            return MadeAnswer(201, shown, reverse("api-sample", args=[plan.slug]))
+            return self.made(self.rows().get(pk=plan.pk), "api-sample", plan.slug)
 
         return self.once(draw)
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.acts import Act
 from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_rounds, rounds_known_to
@@ -173,8 +172,7 @@ class Rounds(ListOf[ReviewRound]):
 
         def make() -> MadeAnswer:
             made = create_round(plan, reviewers=people, design=design, **sent, **self.by())
-            shown = self.shown(self.rows().get(pk=made.pk))
-            return MadeAnswer(201, shown, reverse("api-round", args=[made.slug]))
+            return self.made(self.rows().get(pk=made.pk), "api-round", made.slug)
 
         return self.once(make)
 

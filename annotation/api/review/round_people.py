@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.reverse import reverse
 
 from annotation.acts.rounds import coordinated_round, rounds_known_to
 from annotation.api.acting import ActedOn
@@ -109,8 +108,7 @@ class RoundReviewers(_OfReviewers, ListOf[User]):
         def add() -> MadeAnswer:
             add_reviewer(review_round, person, **self.by())
             self.look_at(review_round)
-            address = reverse("api-round-reviewer", args=[review_round.slug, person.pk])
-            return MadeAnswer(201, self.shown(person), address)
+            return self.made(person, "api-round-reviewer", review_round.slug, person.pk)
 
         return self.once(add)
 
@@ -290,7 +288,7 @@ class Adjudicators(ListOf[User]):
                 sentence = _("Nobody of this address can be named: %(address)s.") % {"address": address}
                 raise serializers.ValidationError({"adjudicator": [sentence]})
             name_adjudicator(review_round, person, **self.by())
-            return MadeAnswer(201, self.shown(person))
+            return self.made(person)
 
         return self.once(name)
 

@@ -29,7 +29,7 @@ from annotation.questionbank.checking import (
 )
 from annotation.questionbank.kernels.question_checks import ASKED
 from annotation.questionbank.kernels.rules import THRESHOLD
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 from annotation.statistics.kernels.estimate import NOT_ASKED, Estimate
 from annotation.validators.validator_exams import results_as_json
 from annotation.validators.validator_plans import ALL, CheckPlan, begin_checks, checks_wanted, plan_checks

@@ -14,7 +14,7 @@ from rich.progress import MofNCompleteColumn
 from annotation.management.base import ActCommand, ShownProgress, progress_bar
 from annotation.management.commands.check_questions import percent_written
 from annotation.models import Classifier, LabelledSet, QuestionBank
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 from annotation.statistics.kernels.intervals import share
 from annotation.validators.classifying import check_bank, classifier_named, score_questions, set_threshold
 from annotation.validators.kernels.validator_exam import at_threshold, curve_of, part_of_class

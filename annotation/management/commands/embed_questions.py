@@ -13,7 +13,7 @@ from rich.progress import MofNCompleteColumn
 from annotation.management.base import ActCommand, ShownProgress, progress_bar
 from annotation.models import QuestionBank
 from annotation.models.quality import FOLDER
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 from annotation.validators.embedded_questions import compare_embedded, embed_questions, plan_embedding
 
 

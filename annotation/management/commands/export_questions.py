@@ -10,7 +10,7 @@ from annotation.enums import QuestionState
 from annotation.exports.bank_export import GIVEN_OUT, STAYING_BACK, BankChoice, BankForm, Wordings, export_bank
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 
 IMAGES = "images"
 EVERY = "all"

@@ -10,7 +10,7 @@ from annotation.exports.reviews import columns_of_reviews, export_reviews, may_t
 from annotation.exports.tables import Format, whole_file, write_codebook
 from annotation.management.base import ActCommand
 from annotation.models import ReviewRound
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 
 ROUNDS = ReviewRound.objects.select_related("plan__bank")
 

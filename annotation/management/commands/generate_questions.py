@@ -18,7 +18,7 @@ from annotation.generation.kernels.sent_reports import SentReports, sent_file, s
 from annotation.management.base import ActCommand, cap_written
 from annotation.model_calls.versions import prompt_written
 from annotation.models import QuestionBank
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 
 
 class Command(ActCommand):

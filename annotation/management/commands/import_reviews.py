@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotation.exports.review_import import ReviewsImported, import_reviews
 from annotation.management.base import ActCommand
 from annotation.models import ReviewRound
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 
 SHOWN = 20
 ROUNDS = ReviewRound.objects.select_related("plan__bank")

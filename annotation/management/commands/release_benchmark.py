@@ -14,7 +14,7 @@ from annotation.exports.release_files import note_taken, recipient_of, write_rel
 from annotation.exports.releases import NearReleased, ReleasePlan, ReleaseWanted, plan_as_json, plan_release, release
 from annotation.management.base import ActCommand, progress_bar
 from annotation.models import QuestionBank, Release
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 
 SHARES = {Split.TRAIN: 70, Split.VALID: 10, Split.TEST: 10, Split.PRIVATE: 10}
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.exports.review_report import write_review_report
 from annotation.management.base import ActCommand
 from annotation.models import ReviewRound
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 
 
 class Command(ActCommand):

@@ -1,4 +1,7 @@
-"""The quarantine: images that may identify somebody, one or many at once, for the people who may decide about them."""
+"""The quarantine: images that may identify somebody, one or many at once, for the people who may decide about them.
+
+The words that are never names: an image in which only these are found does not wait here for its text.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,25 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from msgspec import Struct
 
 from annotation.acts.banks import against_the_mark
 from annotation.contributions import read_in
 from annotation.enums import ImageState, RenditionKind, Role
-from annotation.forms.images import MaskForm, ReasonForm, TurnForm
+from annotation.forms.images import MaskForm, ReasonForm, TurnForm, WordForm
 from annotation.imaging.kernels.masking import Box, boxes_within, crops_around
+from annotation.imaging.kernels.textwords import ALLOWED
 from annotation.ingest import quarantine as acts
 from annotation.ingest import searching
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.serving import image_descriptors
+from annotation.jobs.queueing import job_under_way
 from annotation.models import AuditEvent, Image, Question, Rendition
+from annotation.site.health import has_text_search
 from annotation.site.sorted_tables import numbered_page
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
-from annotation.views.site.decorators import AuthenticatedRequest, role_required
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, refusals_on, said
+from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 IMAGES_PER_PAGE = 50
 UNDOABLE = "undoable_release"  # in the session: what the last decision released, and when
@@ -72,18 +78,14 @@ def quarantine_release(request: AuthenticatedRequest, public_id: str) -> HttpRes
         return confirm(request, against_the_mark(sent, back=reverse("quarantined-image", args=[public_id])))
 
     def release() -> None:
-        at = timezone.now()
+        who = by(request)
         if image.turn:
-            acts.show_turned(image, turned, reason=reason, actor=request.user, at=at)
-        acts.release(image, reason=reason, actor=request.user, at=at)
-        offer_to_undo(request, [image], at)
+            acts.show_turned(image, turned, reason=reason, **who)
+        acts.release(image, reason=reason, **who)
+        offer_to_undo(request, [image], who["at"])
 
-    return _decide(
-        request,
-        image,
-        release,
-        _("The image is released: it can be seen where its questions are reviewed."),
-    )
+    done = _("The image is released: it can be seen where its questions are reviewed.")
+    return _decide(request, image, release, done)
 
 
 @role_required(Role.DEIDENTIFIER)
@@ -93,13 +95,8 @@ def quarantine_remove(request: AuthenticatedRequest, public_id: str) -> HttpResp
     image, form = _quarantined(public_id), ReasonForm(request.POST)
     if not form.is_valid():
         return _page(request, image, failed="remove", form=form)
-    reason = form.cleaned_data["reason"]
-    return _decide(
-        request,
-        image,
-        lambda: acts.remove(image, reason=reason, actor=request.user, at=timezone.now()),
-        _("The image is removed and its pixels are deleted."),
-    )
+    done = _("The image is removed and its pixels are deleted.")
+    return _decide(request, image, lambda: acts.remove(image, **form.cleaned_data, **by(request)), done)
 
 
 @role_required(Role.DEIDENTIFIER)
@@ -114,14 +111,14 @@ def quarantine_mask(request: AuthenticatedRequest, public_id: str) -> HttpRespon
         return confirm(request, _confirm_mask(image, form))
     withdraw_offer(request)
     try:
-        acts.mask(image, form.boxes, reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+        acts.mask(image, form.boxes, reason=form.cleaned_data["reason"], **by(request))
     except IngestRefused as refusal:
         if refusal.code == "nothing_to_black_out":
             form.add_error(None, str(refusal))
             return _page(request, image, failed="mask", form=form)
         return _not_decided(request, refusal, image)
-    messages.success(request, _("The boxes are black in the stored pixels. Look once more, then release the image."))
-    return redirect("quarantined-image", public_id)
+    sentence = _("The boxes are black in the stored pixels. Look once more, then release the image.")
+    return said(request, sentence, "quarantined-image", public_id)
 
 
 def _confirm_mask(image: Image, form: MaskForm) -> Confirmation:
@@ -147,8 +144,7 @@ def _confirm_mask(image: Image, form: MaskForm) -> Confirmation:
 def quarantine_search(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Search the image for text once more; only the boxes change."""
     searching.check_text(_quarantined(public_id), at=timezone.now())
-    messages.success(request, _("The image was searched for text again."))
-    return redirect("quarantined-image", public_id)
+    return said(request, _("The image was searched for text again."), "quarantined-image", public_id)
 
 
 def _quarantined(public_id: str) -> Image:
@@ -279,15 +275,12 @@ class Selected:
 def quarantine_decide(request: AuthenticatedRequest) -> HttpResponse:
     """Ask with the consequences; confirmed and with a reason, decide about each image that was selected."""
     word = request.POST.get("decision", "")
-    chosen = quarantined().filter(public_id__in=request.POST.getlist("image")).prefetch_related(previews())
-    selected = list(chosen)
+    selected = list(quarantined().filter(public_id__in=request.POST.getlist("image")).prefetch_related(previews()))
     if word not in DECISIONS or not selected:
         messages.warning(request, _("Select at least one image that is in quarantine."))
         return redirect("quarantine")
-    if word == "release":
-        selected = _without_turns(request, selected)
-        if not selected:
-            return redirect("quarantine")
+    if word == "release" and not (selected := _without_turns(request, selected)):
+        return redirect("quarantine")
     form = ReasonForm(request.POST if is_confirmed(request) else None)
     if not form.is_valid():
         return _ask(request, word, selected, form)
@@ -296,7 +289,14 @@ def quarantine_decide(request: AuthenticatedRequest) -> HttpResponse:
     withdraw_offer(request)
     if word == "release" and outcome.done:
         offer_to_undo(request, outcome.done, at)
-    _flash(request, word, outcome)
+    if (n := len(outcome.done)) and word != "release":  # the list shows a release where it offers to undo it
+        sentence = ngettext(
+            "%(n)s image is removed, its pixels are deleted.", "%(n)s images are removed, their pixels are deleted.", n
+        )
+        messages.success(request, sentence % {"n": n})
+    _flash_overtaken(request, outcome.n_overtaken)
+    for sentence in outcome.refusals:
+        messages.error(request, sentence)
     return redirect("quarantine")
 
 
@@ -312,7 +312,7 @@ def quarantine_undo(request: AuthenticatedRequest) -> HttpResponse:
     n_back = 0
     for image in images:
         try:
-            acts.undo_release(image, since=last.since, actor=request.user, at=timezone.now())
+            acts.undo_release(image, since=last.since, **by(request))
         except IngestRefused:  # somebody decided in this very moment
             continue
         n_back += 1
@@ -340,8 +340,7 @@ def _confirm_undo(n: int, studies: list[str]) -> Confirmation:
 
 def _without_turns(request: AuthenticatedRequest, selected: list[Image]) -> list[Image]:
     """Those that can be released with others: where two pictures are there, a person opens the film and chooses."""
-    n = sum(image.waits_for_turn for image in selected)
-    if n:
+    if n := sum(image.waits_for_turn for image in selected):
         sentence = ngettext(
             "%(n)s film lies otherwise than usual by its file and stays here: open it and choose which of the two "
             "pictures is right.",
@@ -356,29 +355,15 @@ def _without_turns(request: AuthenticatedRequest, selected: list[Image]) -> list
 def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: ReasonForm) -> HttpResponse:
     searched = searching.searched_among(selected)
     images = [Selected(image, image.public_id in searched) for image in selected]
+    questions = Question.objects.filter(Q(exam__images__in=selected) | Q(exam__prior__images__in=selected))
     context = {
         "decision": word,
         "images": images,
         "n_marked": sum(one.n_marked > 0 for one in images),
-        "n_questions": Question.objects.filter(Q(exam__images__in=selected) | Q(exam__prior__images__in=selected))
-        .distinct()
-        .count(),
+        "n_questions": questions.distinct().count(),
         "form": form,
     }
-    template = "annotation/images/quarantine_decide.html"
-    return render(request, template, context, status=422 if form.errors else 200)
-
-
-def _flash(request: AuthenticatedRequest, word: str, outcome: acts.Decided) -> None:
-    n = len(outcome.done)
-    if n and word != "release":  # the list shows a release where it offers to undo it
-        sentence = ngettext(
-            "%(n)s image is removed, its pixels are deleted.", "%(n)s images are removed, their pixels are deleted.", n
-        )
-        messages.success(request, sentence % {"n": n})
-    _flash_overtaken(request, outcome.n_overtaken)
-    for sentence in outcome.refusals:
-        messages.error(request, sentence)
+    return render(request, "annotation/images/quarantine_decide.html", context, status=422 if form.errors else 200)
 
 
 def _flash_overtaken(request: AuthenticatedRequest, n: int) -> None:
@@ -389,3 +374,46 @@ def _flash_overtaken(request: AuthenticatedRequest, n: int) -> None:
             n,
         )
         messages.warning(request, sentence % {"n": n})
+
+
+@role_required(Role.DEIDENTIFIER)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def quarantine_words(request: AuthenticatedRequest) -> HttpResponse:
+    """The list; a word that is added begins a new search of what text holds, which finds what can be released."""
+    form = WordForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        before, at, word = searching.current_words(), timezone.now(), form.cleaned_data["word"]
+        with refusals_on(form):
+            now = searching.add_word(word, actor=request.user, at=at)
+            if now != before:
+                searching.begin_search_of_quarantined(actor=request.user, at=at)
+                sentence = _("“%(word)s” is on the list, for images that come in from now on.")
+                messages.success(request, sentence % {"word": word})
+            return redirect("quarantine-words")
+    return _words_page(request, form)
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_word_remove(request: AuthenticatedRequest) -> HttpResponse:
+    word = request.POST.get("word", "")
+    searching.remove_word(word, **by(request))
+    sentence = _("“%(word)s” is off the list. Images that were released stay released.")
+    return said(request, sentence % {"word": word}, "quarantine-words")
+
+
+def _words_page(request: AuthenticatedRequest, form: WordForm) -> HttpResponse:
+    now = searching.current_words()
+    images = searching.quarantined_for_words() if now.words else Image.objects.none()
+    shown = images.select_related("exam__bank").prefetch_related(previews())
+    context = {
+        "form": form,
+        "number": now.number,
+        "words": sorted(now.words),
+        "built_in": sorted(ALLOWED),
+        "page": numbered_page(request.GET, shown, IMAGES_PER_PAGE),
+        "job": job_under_way(searching.AGAIN_JOB_KIND),
+        "is_searchable": has_text_search(),
+    }
+    return render(request, "annotation/images/quarantine_words.html", context, status=422 if form.errors else 200)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.conf import settings
-from django.contrib import messages
-from django.db.models import Prefetch
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -17,7 +15,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.enums import ImageState, JobState, RenditionKind, Role, ViewPosition
+from annotation.enums import ImageState, JobState, Role, ViewPosition
 from annotation.exports.source_names import near_names
 from annotation.forms.images import CreditForm, FetchForm, ImageFilterForm, ReasonForm, UploadForm, ViewForm
 from annotation.ingest import serving, uploading
@@ -27,13 +25,14 @@ from annotation.ingest.matching import missing_images
 from annotation.ingest.serving import image_descriptors
 from annotation.ingest.uploading import images_of_upload
 from annotation.jobs.queueing import may_manage
-from annotation.models import AuditEvent, QuestionBank, Rendition, Upload
+from annotation.models import AuditEvent, QuestionBank, Upload
 from annotation.models.fields import AsRead
 from annotation.outcomes.next_steps import next_of_images
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
 from annotation.site.sorted_tables import BoundedPaginator, Columns, numbered_page, sorted_page
+from annotation.views.ingest.quarantine import previews
 from annotation.views.site.administration import delete_or_ask
-from annotation.views.site.confirming import run_on_form
+from annotation.views.site.confirming import refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
 from annotation.views.site.downloads import texts_response
 
@@ -66,20 +65,14 @@ def upload_new(request: AuthenticatedRequest) -> HttpResponse:
     if request.method != "POST":
         return _form_page(request, UploadForm(initial={"bank": request.GET.get("bank") or _only_bank()}))
     form = UploadForm(request.POST, request.FILES)
-    if not form.is_valid():
-        return _refusal(request, form)
-    data, now = form.cleaned_data, timezone.now()
-    table = data["credits"].read() if data["credits"] else None
-    upload = run_on_form(
-        form,
-        lambda: uploading.keep_upload(
-            form.sent_files(), credits_table=table, bank=data["bank"], actor=request.user, at=now
-        ),
-    )
-    if upload is None:
-        return _refusal(request, form)
-    address = reverse("upload", args=[upload.public_id])
-    return JsonResponse({"url": address}, status=201) if _wants_json(request) else redirect(address)
+    if form.is_valid():
+        bank, file = form.cleaned_data["bank"], form.cleaned_data["credits"]
+        table = file.read() if file else None
+        with refusals_on(form):
+            upload = uploading.keep_upload(form.sent_files(), credits_table=table, bank=bank, **by(request))
+            address = reverse("upload", args=[upload.public_id])
+            return JsonResponse({"url": address}, status=201) if _wants_json(request) else redirect(address)
+    return _refusal(request, form)
 
 
 def _only_bank() -> str | None:
@@ -100,8 +93,8 @@ def fetch_new(request: AuthenticatedRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         asked = {**form.cleaned_data, "today": timezone.localdate()}
         pacs, bank = asked.pop("pacs"), asked.pop("bank")
-        upload = run_on_form(form, lambda: keep_fetch(pacs, query_of(**asked), bank=bank, **by(request)))
-        if upload is not None:
+        with refusals_on(form):
+            upload = keep_fetch(pacs, query_of(**asked), bank=bank, **by(request))
             return redirect("upload", upload.public_id)
     context = {"form": form, "names": names}
     return render(request, "annotation/images/fetch_new.html", context, status=422 if form.errors else 200)
@@ -202,8 +195,7 @@ def images(request: AuthenticatedRequest) -> HttpResponse:
         found = found.filter(state=state)
     if upload := wanted.get("upload"):
         found = found.filter(pk__in=images_of_upload(upload))
-    previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
-    page = numbered_page(request.GET, found.prefetch_related(previews), IMAGES_PER_PAGE, BoundedPaginator)
+    page = numbered_page(request.GET, found.prefetch_related(previews()), IMAGES_PER_PAGE, BoundedPaginator)
     template = "_image_list.html" if asks_for_part(request) else "list.html"
     context = {"form": form, "page": page, "is_filtered": any(wanted.values()), "only_bank": wanted.get("bank")}
     if not asks_for_part(request):
@@ -246,10 +238,9 @@ def views_said(request: AuthenticatedRequest) -> HttpResponse:
             for one in stated
             if (one.words, one.view) == (words, view) and means in ViewPosition.values()
         ]
-        n = say_views(chosen, actor=request.user, at=timezone.now())
+        n = say_views(chosen, **by(request))
         sentence = ngettext("The view of %(n)s image is changed.", "The views of %(n)s images are changed.", n)
-        messages.success(request, sentence % {"n": n} if n else _("Nothing was changed."))
-        return redirect("views-said")
+        return said(request, sentence % {"n": n} if n else _("Nothing was changed."), "views-said")
     return render(request, "annotation/images/views.html", {"stated": stated, "views": list(ViewPosition)})
 
 

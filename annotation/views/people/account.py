@@ -5,7 +5,7 @@ Access tokens on the profile page: made, shown once, revoked. Where somebody is 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from allauth.usersessions.models import UserSession
@@ -13,7 +13,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth import views as auth_views
-from django.db.models import QuerySet
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse, reverse_lazy
@@ -45,19 +44,15 @@ from annotation.views.people.signing_in import locked_page, sign_in
 from annotation.views.site.confirming import (
     Confirmation,
     confirm,
+    flashed,
     is_confirmed,
     is_possible_or_flash,
-    run_and_flash,
-    run_on_form,
+    refusals_on,
+    said,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, by, person_required, role_required
 
-SHOWN_FOR = timedelta(days=30)  # after the end of a token
-
-
-def listed_tokens(person: User, at: datetime) -> QuerySet[AccessToken]:
-    """Those that work, and those that ended lately."""
-    return person.access_tokens.filter(expires_at__gt=at - SHOWN_FOR).exclude(revoked_at__lt=at - SHOWN_FOR)
+SHOWN_FOR = timedelta(days=30)  # of a token, after its end
 
 
 @person_required
@@ -67,8 +62,8 @@ def token_new(request: AuthenticatedRequest) -> HttpResponse:
     """The form; a good one makes the token and shows it this once."""
     form = TokenForm(request.user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        made = run_on_form(form, lambda: make_token(request.user, **form.cleaned_data, **by(request)))
-        if made is not None:
+        with refusals_on(form):
+            made = make_token(request.user, **form.cleaned_data, **by(request))
             return render(request, "annotation/people/token_made.html", {"made": made})
     status = 422 if form.errors else 200
     return render(request, "annotation/people/token_new.html", {"form": form}, status=status)
@@ -79,8 +74,7 @@ def token_new(request: AuthenticatedRequest) -> HttpResponse:
 def token_revoke(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     token = get_object_or_404(AccessToken, public_id=public_id, owner=request.user)
     revoke_token(token, **by(request))
-    messages.success(request, _("The token “%(name)s” is revoked.") % {"name": token.name})
-    return redirect("profile")
+    return said(request, _("The token “%(name)s” is revoked.") % {"name": token.name}, "profile")
 
 
 # --- Where somebody is logged in ------------------------------------------------------------------
@@ -98,8 +92,7 @@ def open_sessions(request: AuthenticatedRequest) -> HttpResponse:
 def session_end(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if not end_session(request.user, pk, at=timezone.now()):
         raise Http404
-    messages.success(request, _("You are logged out there."))
-    return redirect("open-sessions")
+    return said(request, _("You are logged out there."), "open-sessions")
 
 
 @person_required
@@ -107,8 +100,7 @@ def session_end(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def sessions_end_others(request: AuthenticatedRequest) -> HttpResponse:
     n = end_others(request.user, request.session.session_key or "", at=timezone.now())
     sentence = ngettext("You are logged out at %(n)s other place.", "You are logged out at %(n)s other places.", n)
-    messages.success(request, sentence % {"n": n} if n else _("You were logged in nowhere else."))
-    return redirect("open-sessions")
+    return said(request, sentence % {"n": n} if n else _("You were logged in nowhere else."), "open-sessions")
 
 
 def note_session(request: HttpRequest) -> None:
@@ -169,12 +161,12 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
     form = ProfileForm(request.POST or None, initial=known, coordinates=coordinates_any_round(person))
     if request.method == "POST" and form.is_valid():
         accounts.change_profile(person, **known | form.cleaned_data, at=timezone.now())
-        messages.success(request, _("Saved."))
-        return redirect("profile")
+        return said(request, _("Saved."), "profile")
     context: dict[str, Any] = {"form": form, "provider": settings.OIDC_PROVIDER}
     context["is_confirmed"] = not mailing.can_send() or mailing.is_confirmed(person)
     context["key_parts"] = listed(Part)
-    context["tokens"] = listed_tokens(person, timezone.now())
+    lately = timezone.now() - SHOWN_FOR
+    context["tokens"] = person.access_tokens.filter(expires_at__gt=lately).exclude(revoked_at__lt=lately)
     return render(request, "annotation/people/profile.html", context, status=422 if form.errors else 200)
 
 
@@ -215,8 +207,7 @@ def password_change(request: AuthenticatedRequest) -> HttpResponse:
         accounts.set_password(request.user, form.cleaned_data["password"], at=now, kept=kept)
         update_session_auth_hash(request, request.user)
         note_session(request)
-        messages.success(request, _("Your password is changed. You are logged out everywhere else."))
-        return redirect("profile")
+        return said(request, _("Your password is changed. You are logged out everywhere else."), "profile")
     status = 422 if form.errors else 200
     sessions = sessions_of(request.user, request.session.session_key or "")
     context = {"form": form, "others": [one for one in sessions if not one.is_current]}
@@ -247,8 +238,7 @@ class _PasswordFromLink(auth_views.PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:
         accounts.set_password(form.user, form.cleaned_data["password"], at=timezone.now())
         del self.request.session[auth_views.INTERNAL_RESET_SESSION_TOKEN]
-        messages.success(self.request, _("Your password is set. Log in with it."))
-        return redirect("login")
+        return said(self.request, _("Your password is set. Log in with it."), "login")
 
 
 @anyone
@@ -285,12 +275,9 @@ def person_remove(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         return redirect("person", pk)
     if not is_confirmed(request):
         return confirm(request, _removal_of(somebody))
-
-    def remove() -> str:
+    with flashed(request) as say:
         remove_person(somebody, **by(request))
-        return _("The account is removed. Its work is listed under “%(name)s”.") % {"name": pseudonym_of(somebody)}
-
-    run_and_flash(request, remove)
+        say(_("The account is removed. Its work is listed under “%(name)s”.") % {"name": pseudonym_of(somebody)})
     return redirect("person", pk)
 
 

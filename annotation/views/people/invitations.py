@@ -51,13 +51,20 @@ from annotation.people.invitations import (
     kind_of,
     people_of,
 )
-from annotation.people.links import PeopleRefused, check_open
 from annotation.people.mailing import ask_for_confirmation, send_invitation, try_to_send
+from annotation.people.tokens import PeopleRefused, check_open
 from annotation.refusals import Refused
 from annotation.site.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
 from annotation.views.people.signing_in import sign_in
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required, role_required
+from annotation.views.site.confirming import (
+    Confirmation,
+    confirm,
+    flashed,
+    is_confirmed,
+    refusals_on,
+    said,
+)
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, by, person_required, role_required
 
 
 class LinkPage(Struct, frozen=True):
@@ -101,8 +108,8 @@ def _new_account_page(request: HttpRequest, invited: Invitation, page: LinkPage)
     knows_account = has_account(invited.email)
     if request.method == "POST" and not knows_account and form.is_valid():
         now = timezone.now()
-        person = run_on_form(form, lambda: accept_as_new_person(invited, **form.account(), at=now))
-        if person is not None:
+        with refusals_on(form):
+            person = accept_as_new_person(invited, **form.account(), at=now)
             messages.success(request, _("Welcome. Your account is ready."))
             source = request.META.get("REMOTE_ADDR", "")
             try_to_send(lambda: ask_for_confirmation(person, source=source, at=now))
@@ -192,9 +199,8 @@ def invitation_revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     back = _list_of(invitation)
     if not is_confirmed(request):
         return confirm(request, revoking(_what_revoking_does(request.user, invitation), back))
-    invitations.revoke(invitation, actor=request.user, at=timezone.now())
-    messages.success(request, _("Revoked. It can be restored below."))
-    return redirect(back)
+    invitations.revoke(invitation, **by(request))
+    return said(request, _("Revoked. It can be restored below."), back)
 
 
 @person_required
@@ -202,20 +208,15 @@ def invitation_revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @require_POST
 def invitation_resend(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """A new link in place of one that is open, with the roles of it that this person gives; shown once, and mailed."""
-    invitation, now = _managed_invitation(request.user, pk), timezone.now()
-    issued: list[invitations.IssuedInvitation] = []
-
-    def send() -> str:
-        check_open(invitation, now)
+    invitation, who = _managed_invitation(request.user, pk), by(request)
+    with flashed(request) as say:
+        check_open(invitation, who["at"])
         grants = [Grant.of(one) for one in invitations.roles_of_link(invitation) if _may_manage(request.user, one)]
         if not invitation.email:  # which replaces no other link by itself
-            invitations.revoke(invitation, actor=request.user, at=now)
-        email, name = invitation.email, invitation.name
-        issued.append(invitations.invite(*grants, email=email, name=name, actor=request.user, at=now))
-        return _("This link takes the place of the one before, which works no longer.")
-
-    if run_and_flash(request, send):
-        return show_once(request, issued[0])
+            invitations.revoke(invitation, **who)
+        issued = invitations.invite(*grants, email=invitation.email, name=invitation.name, **who)
+        say(_("This link takes the place of the one before, which works no longer."))
+        return show_once(request, issued)
     return redirect(_list_of(invitation))
 
 
@@ -224,7 +225,7 @@ def invitation_resend(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def invitation_restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Let a link that was revoked work again."""
     invitation = _managed_invitation(request.user, pk)
-    flash_restored(request, invitations.restore(invitation, actor=request.user, at=timezone.now()))
+    flash_restored(request, invitations.restore(invitation, **by(request)))
     return redirect(_list_of(invitation))
 
 
@@ -291,11 +292,8 @@ def _invitation_page(
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         grants = [Grant(role, review_round) for role in data["roles"]]
-        issued = run_on_form(
-            form,
-            lambda: invitations.invite(*grants, email=data["email"], name=data["name"], actor=request.user, at=now),
-        )
-        if issued is not None:
+        with refusals_on(form):
+            issued = invitations.invite(*grants, email=data["email"], name=data["name"], **by(request))
             return show_once(request, issued)
     context: dict[str, Any] = {"form": form, "round": review_round, "n_days": settings.INVITATION_DAYS}
     if review_round is not None:
@@ -315,7 +313,6 @@ def round_to_invite_to(person: User, slug: str) -> ReviewRound:
     raise Http404
 
 
-# --- Many invitations from one file: send it, look at what each row will do, confirm; -------------
 class FilePage(Struct, frozen=True, kw_only=True):
     """Where a file invites to: words of the page, an example to fill in, and how a row becomes a link."""
 
@@ -345,7 +342,7 @@ def person_invite_file(request: AuthenticatedRequest) -> HttpResponse:
         invitations_on=_("People"),
         meaning=_("One or several, with semicolons between them: %(names)s.") % {"names": ", ".join(offered.names)},
         examples=examples,
-        check=check_for(offered, actor=request.user, at=timezone.now()),
+        check=check_for(offered, **by(request)),
     )
     return file_page(request, page)
 
@@ -365,7 +362,7 @@ def round_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         invitations_on=_("Invite to this round"),
         meaning=_("In this round: %(names)s. Empty: reviewer.") % {"names": ", ".join(offered.names)},
         examples=[("Nina Weber", "nina@example.org", "reviewer"), ("Remo Sand", "", "reviewer")],
-        check=check_for(offered, actor=request.user, at=timezone.now()),
+        check=check_for(offered, **by(request)),
     )
     return file_page(request, page)
 
@@ -377,9 +374,8 @@ def file_page(request: AuthenticatedRequest, page: FilePage) -> HttpResponse:
     context: dict[str, Any] = {"page": page, "form": form, "n_days": settings.INVITATION_DAYS}
     if sent and form.is_valid():
         data = form.data_of_file()
-        found = run_on_form(form, lambda: read_invited(data))
-        if found is not None:
-            rows, faults = found
+        with refusals_on(form):
+            rows, faults = read_invited(data)
             checked, refused = check_all(rows, page.check)
             faults = sorted([*faults, *refused])
             if is_confirmed(request) and not faults:

@@ -14,19 +14,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.audit.recording import AuditRefused
 from annotation.enums import Role
 from annotation.forms.people import AuditLogForm, PeopleSearchForm, PersonForm, RoleForm
 from annotation.models import Membership, User
 from annotation.models.fields import AsRead
 from annotation.people import accounts, event_log, mailing, roles, second_factors
 from annotation.people.accounts import parts_of, people_matching
-from annotation.people.event_things import address_of
+from annotation.people.event_log import address_of
 from annotation.people.invitations import open_invitations, revoked_invitations
 from annotation.people.open_work import n_open_assignments
 from annotation.site.permissions import is_administrator
+from annotation.site.sentences import number_written
 from annotation.site.sorted_tables import Columns, sorted_page
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form
+from annotation.views.site.confirming import Confirmation, confirm, flashed, is_confirmed, refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
 
 PEOPLE_PER_PAGE = 50
@@ -63,9 +63,8 @@ def person_add(request: AuthenticatedRequest) -> HttpResponse:
     """Make an account and show the one-time link with which its owner sets a password."""
     form = PersonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        data, now = form.cleaned_data, timezone.now()
-        person = run_on_form(form, lambda: accounts.add_person(**data, actor=request.user, at=now))
-        if person is not None:
+        with refusals_on(form):
+            person = accounts.add_person(**form.cleaned_data, **by(request))
             return _show_password_link(request, person)
     return render(request, "annotation/people/person_add.html", {"form": form}, status=422 if form.errors else 200)
 
@@ -83,11 +82,10 @@ def person_grant(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     somebody = get_object_or_404(User, pk=pk)
     form = RoleForm(request.POST)
     if form.is_valid():
-        role, review_round, now = form.cleaned_data["role"], form.cleaned_data["round"], timezone.now()
-        run_on_form(form, lambda: roles.grant(somebody, role, review_round=review_round, actor=request.user, at=now))
-        if not form.errors:
-            messages.success(request, _("The role is given."))
-            return redirect("person", pk)
+        role, review_round = form.cleaned_data["role"], form.cleaned_data["round"]
+        with refusals_on(form):
+            roles.grant(somebody, role, review_round=review_round, **by(request))
+            return said(request, _("The role is given."), "person", pk)
     return _person_page(request, somebody, form)
 
 
@@ -99,13 +97,9 @@ def person_withdraw(request: AuthenticatedRequest, pk: int, membership: int) -> 
     removed = get_object_or_404(somebody.memberships.select_related("round"), pk=membership)
     if not is_confirmed(request):
         return confirm(request, _removal_of(removed))
-
-    def withdraw() -> str:
-        role, now = Role(removed.role), timezone.now()
-        roles.withdraw(somebody, role, review_round=removed.round, actor=request.user, at=now)
-        return _("The role is removed. It can be given back below for %(n)s days.") % {"n": roles.UNDO_FOR.days}
-
-    run_and_flash(request, withdraw)
+    with flashed(request) as say:
+        roles.withdraw(somebody, Role(removed.role), review_round=removed.round, **by(request))
+        say(_("The role is removed. It can be given back below for %(n)s days.") % {"n": roles.UNDO_FOR.days})
     return redirect("person", pk)
 
 
@@ -129,18 +123,12 @@ def _removal_of(membership: Membership) -> Confirmation:
 def person_competences(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Which categories and tasks a reviewer is for, one in a line."""
     somebody = get_object_or_404(User, pk=pk)
-
-    def store() -> str:
+    with flashed(request) as say:
         words = request.POST.get("competences", "").splitlines()
-        stored = accounts.set_competences(somebody, words, actor=request.user, at=timezone.now())
-        if not stored:
-            return _("%(name)s may be given every question.") % {"name": somebody}
-        return _("%(name)s is given questions of these only: %(words)s.") % {
-            "name": somebody,
-            "words": ", ".join(stored),
-        }
-
-    run_and_flash(request, store)
+        stored = accounts.set_competences(somebody, words, **by(request))
+        these = _("%(name)s is given questions of these only: %(words)s.")
+        sentence = these if stored else _("%(name)s may be given every question.")
+        say(sentence % {"name": somebody, "words": ", ".join(stored)})
     return redirect("person", pk)
 
 
@@ -148,12 +136,9 @@ def person_competences(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @require_POST
 def person_deactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     somebody = get_object_or_404(User, pk=pk)
-
-    def deactivate() -> str:
-        accounts.deactivate(somebody, actor=request.user, at=timezone.now())
-        return _("This account may not log in any more. Roles and work are kept.")
-
-    run_and_flash(request, deactivate)
+    with flashed(request) as say:
+        accounts.deactivate(somebody, **by(request))
+        say(_("This account may not log in any more. Roles and work are kept."))
     return redirect("person", pk)
 
 
@@ -161,9 +146,8 @@ def person_deactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @require_POST
 def person_reactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     somebody = get_object_or_404(User, pk=pk)
-    accounts.reactivate(somebody, actor=request.user, at=timezone.now())
-    messages.success(request, _("This account may log in again."))
-    return redirect("person", pk)
+    accounts.reactivate(somebody, **by(request))
+    return said(request, _("This account may log in again."), "person", pk)
 
 
 @role_required(Role.ADMINISTRATOR)
@@ -176,13 +160,11 @@ def person_factors_reset(request: AuthenticatedRequest, pk: int) -> HttpResponse
         return redirect("person", pk)
     if not is_confirmed(request):
         return confirm(request, _factors_reset(somebody))
-
-    def take_away() -> str:
-        if second_factors.reset(somebody, actor=request.user, at=timezone.now()):
-            return _("The second factor is taken away. Tell %(name)s to set up a new one.") % {"name": somebody}
-        return _("There was no second factor.")
-
-    run_and_flash(request, take_away)
+    with flashed(request) as say:
+        sentence = _("There was no second factor.")
+        if second_factors.reset(somebody, **by(request)):
+            sentence = _("The second factor is taken away. Tell %(name)s to set up a new one.") % {"name": somebody}
+        say(sentence)
     return redirect("person", pk)
 
 
@@ -221,7 +203,7 @@ def _person_page(request: HttpRequest, somebody: User, form: RoleForm) -> HttpRe
 
 
 def _show_password_link(request: AuthenticatedRequest, somebody: User) -> HttpResponse:
-    link = accounts.issue_password_link(somebody, actor=request.user, at=timezone.now())
+    link = accounts.issue_password_link(somebody, **by(request))
     context = {"person": somebody, "link": link, "was_sent": mailing.send_password_link(somebody, link)}
     return render(request, "annotation/people/password_link.html", context)
 
@@ -238,7 +220,7 @@ def audit_log(request: AuthenticatedRequest) -> HttpResponse:
     oldest_first = request.GET.get("sort") == "when"
     found = event_log.lines(
         event_log.matching(rows, wanted) if not form.errors else rows.none(),
-        after=_number(request.GET.get("after", "")),
+        after=number_written(request.GET.get("after", ""), digits=18) or 0,
         oldest_first=oldest_first,
         with_facts=sees_all,
     )
@@ -268,15 +250,13 @@ def audit_check(request: AuthenticatedRequest) -> HttpResponse:
 @require_POST
 def audit_export(request: AuthenticatedRequest) -> HttpResponseBase:
     """The whole log as JSON Lines, sent while it is read. A POST, since taking it is noted."""
-    try:
+    with flashed(request):
         rows = event_log.export_log(after=0, **by(request))
-    except AuditRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("audit-log")
-    response = StreamingHttpResponse(rows, content_type="application/jsonl; charset=utf-8")
-    name = f"audit-log-{timezone.now():%Y%m%d-%H%M%S}.jsonl"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+        response = StreamingHttpResponse(rows, content_type="application/jsonl; charset=utf-8")
+        name = f"audit-log-{timezone.now():%Y%m%d-%H%M%S}.jsonl"
+        response["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+    return redirect("audit-log")
 
 
 @role_required(Role.ADMINISTRATOR)
@@ -287,7 +267,3 @@ def audit_thing(request: AuthenticatedRequest, kind: str, name: str) -> HttpResp
     if address is None:
         raise Http404(_("This is not there any more, or has no page."))
     return redirect(address)
-
-
-def _number(written: str) -> int:
-    return int(written) if written.isascii() and written.isdigit() and len(written) < 19 else 0

@@ -1,7 +1,7 @@
 """The log-in, whatever proves who somebody is: its stages, a second factor, and the provider of the settings.
 
 What allauth asks this site: sign-up is closed, messages are ours, and secrets are sealed. The lock after wrong tries,
-of passwords, codes and recovery codes alike.
+of passwords, codes and recovery codes alike. Second factors set up and removed on the profile, in the steps of allauth.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from annotation.people.accounts import UNKNOWN_ADDRESS
 from annotation.people.backend import has_failed_too_often
 from annotation.people.invitations import find_invitation
 from annotation.people.kernels.provider_settings import Provider
-from annotation.people.links import PeopleRefused, check_open
 from annotation.people.provider_accounts import BUSY, Trip, claims_for, login_address, not_believed, waiting_place
-from annotation.views.site.confirming import run_and_flash
+from annotation.people.tokens import PeopleRefused, check_open
+from annotation.views.site.confirming import flashed, said
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 
 BACKEND = "annotation.people.backend.PersonBackend"
@@ -110,7 +110,6 @@ class FactorAdapter(DefaultMFAAdapter):
         return second_factors.unsealed(encrypted_text)
 
 
-# --- The log-in, whatever proves who somebody is: its stages, and a second factor where -----------
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
@@ -189,12 +188,9 @@ def provider_connect(request: AuthenticatedRequest) -> HttpResponse:
 @proven_lately
 def provider_disconnect(request: AuthenticatedRequest) -> HttpResponse:
     _provider()
-
-    def end() -> str:
+    with flashed(request) as say:
         provider_accounts.disconnect(request.user, at=timezone.now())
-        return _("Your account is not connected any more.")
-
-    run_and_flash(request, end)
+        say(_("Your account is not connected any more."))
     return redirect("provider-connect")
 
 
@@ -241,8 +237,7 @@ def _connected(request: HttpRequest, claims: dict[str, Any], provider: Provider,
     if not request.user.is_authenticated or request.user.pk != person:
         raise PeopleRefused("provider_state", _("You are logged in as somebody else now. Begin again."), status=400)
     provider_accounts.connect(request.user, claims, provider, at=timezone.now())
-    messages.success(request, _("You can log in with %(name)s from now on.") % {"name": provider.name})
-    return redirect("provider-connect")
+    return said(request, _("You can log in with %(name)s from now on.") % {"name": provider.name}, "provider-connect")
 
 
 def _go(request: HttpRequest, kept: dict[str, Any]) -> HttpResponse:
@@ -268,3 +263,69 @@ def _source(request: HttpRequest) -> str:
 
 def _callback() -> str:
     return f"{settings.PUBLIC_URL}{reverse('provider-answer')}"
+
+
+# --- second factors: asked for at log-in, set up and removed on the profile ---------------------------
+_form = require_http_methods(["GET", "HEAD", "POST"])
+
+
+def sets_up_factor(view: View) -> View:
+    """Open to people who have to set up a second factor before anything else."""
+    view.sets_up_factor = True  # type: ignore[attr-defined]
+    return view
+
+
+def _step(name: str) -> Callable[..., HttpResponseBase]:
+    """The view of this name in ``factor_steps``."""
+
+    def step(request: HttpRequest, **place: Any) -> HttpResponseBase:
+        from annotation.views.people import factor_steps  # loads cryptography: not at every start
+
+        answer: HttpResponseBase = getattr(factor_steps, name).as_view()(request, **place)
+        return answer
+
+    return step
+
+
+def _again(name: str) -> Callable[..., HttpResponseBase]:
+    return sets_up_factor(person_required(never_cache(_form(_step(name)))))
+
+
+def _on_profile(name: str) -> Callable[..., HttpResponseBase]:
+    return sets_up_factor(person_required(never_cache(_form(proven_lately(_step(name))))))
+
+
+# At log-in
+ask_for_factor = anyone(_form(_step("AskForFactor")))
+login_passkey = anyone(_form(_step("LogInWithPasskey")))
+
+# Again, before something that matters
+password_again = _again("PasswordAgain")
+code_again = _again("CodeAgain")
+passkey_again = _again("PasskeyAgain")
+
+# On the profile
+app_set_up = _on_profile("SetUpApp")
+app_remove = _on_profile("RemoveApp")
+passkey_add = _on_profile("AddPasskey")
+passkey_remove = _on_profile("RemovePasskey")
+recovery_codes = _on_profile("ShowCodes")
+recovery_codes_new = _on_profile("MakeCodes")
+
+
+@sets_up_factor
+@person_required
+@never_cache
+@require_safe
+def factors(request: AuthenticatedRequest) -> HttpResponse:
+    """What the person has, and what the site asks for."""
+    found = list(Authenticator.objects.filter(user=request.user).order_by("pk"))
+    codes = next((one for one in found if one.type == Authenticator.Type.RECOVERY_CODES), None)
+    context = {
+        "app": next((one for one in found if one.type == Authenticator.Type.TOTP), None),
+        "passkeys": [one for one in found if one.type == Authenticator.Type.WEBAUTHN],
+        "n_codes": len(codes.wrap().get_unused_codes()) if codes else 0,
+        "is_due": second_factors.is_due(request.user),
+        "reset": None if found else second_factors.last_reset(request.user),
+    }
+    return render(request, "annotation/people/factors/factors.html", context)

@@ -69,6 +69,7 @@ from annotation.review.kernels.visibility import DiscussionPart
 from annotation.review.onlookers import findings_shown_to, revisions_in_pairs_of, withheld_questions
 from annotation.review.selected_questions import tags_of
 from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sentences import number_written
 from annotation.site.sorted_tables import BoundedPaginator, Columns, asked_sorting, sorted_page
 from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.templatetags.pages import kept_fragment
@@ -178,13 +179,7 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
             one for one in bank.imports.all() if one.state == ImportState.PUBLISHED and one.kind != ImportKind.EDITS
         ]
         if published:
-            rows.append(
-                {
-                    "bank": bank,
-                    "n_questions": n_questions(published),
-                    "last_import": published[0],
-                }
-            )
+            rows.append({"bank": bank, "n_questions": n_questions(published), "last_import": published[0]})
     context = {"rows": rows, "archived": archived, "may_import": is_coordinator(request.user)}
     return render(request, "annotation/bank/list.html", context)
 
@@ -201,7 +196,8 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = QuestionSearchForm(request.GET, one, request.user)
     search = form.search()
     sorting = asked_sorting(request.GET, SORTED_BY)
-    place = PageStart(_number(request, "after") or 0, _number(request, "before"), request.GET.get("group", ""))
+    after, before = (number_written(request.GET.get(name, "")) for name in ("after", "before"))
+    place = PageStart(after or 0, before, request.GET.get("group", ""))
     page = questions_page(search, sorting, place)
     tags = tags_of([row.question_id for row in page.revisions], request.user)
     asked = {**search.wanted, **({"sort": request.GET["sort"]} if sorting.column else {})}
@@ -253,11 +249,6 @@ def _query_of(asked: Mapping[str, str], place: PageStart | None) -> str:
         return ""
     number = {"after": place.after} if place.before is None else {"before": place.before}
     return urlencode({**asked, **number, **({"group": place.group} if place.group else {})})
-
-
-def _number(request: AuthenticatedRequest, name: str) -> int | None:
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
@@ -361,11 +352,9 @@ def _drawn(bank: QuestionBank) -> DrawnFigure:
     def address(width: Width, form: FigureForm) -> str:
         return reverse("bank-taxonomy", args=[bank.slug, width.value, form.value])
 
-    widths = {Width.ONE: _("one column"), Width.TWO: _("two columns")}
     legend = _("The questions of the bank by task, and in each task by category; percent of all questions.")
     alt = _("How many questions each task and its largest categories have; the same numbers are in the list.")
-    files = [(words, [(form.value, address(width, form)) for form in FigureForm]) for width, words in widths.items()]
-    return DrawnFigure(address(Width.TWO, FigureForm.SVG), alt, legend, files)
+    return DrawnFigure.at(address, alt, legend)
 
 
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)

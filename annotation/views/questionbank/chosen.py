@@ -48,7 +48,7 @@ from annotation.review.selected_questions import (
     changed_numbers,
     tags_in,
 )
-from annotation.views.site.confirming import number_sent, run_and_flash
+from annotation.views.site.confirming import flashed, number_sent, said
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 AT_ONCE = 2_000  # changed in one request; more are changed by a job, and samples may be larger
@@ -105,7 +105,7 @@ def bank_chosen_undo(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Undo an act of this person on many questions, which its time tells from others."""
     bank = _bank(slug)
     act, at = request.POST.get("act", ""), _time(request.POST.get("at", ""))
-    try:
+    with flashed(request):
         if at is None or act not in UNDOES:
             raise Refused("nothing", _("There is nothing to undo."), status=422)
         words = request.POST.get("words", "")
@@ -114,9 +114,7 @@ def bank_chosen_undo(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         if not numbers:
             raise Refused("nothing", _("There is nothing to undo: the questions have changed since."))
         return _changed(request, QuestionsAct.of(UNDOES[one.act], one.words, bank=bank, **by(request)), numbers, {})
-    except Refused as refused:
-        messages.error(request, str(refused))
-        return redirect("bank", slug)
+    return redirect("bank", slug)
 
 
 def last_outcome(request: AuthenticatedRequest, bank: QuestionBank) -> Outcome | None:
@@ -243,8 +241,7 @@ def editor(request: AuthenticatedRequest, question: Question, place: EditorPlace
         revision = store(typed, form.cleaned_data["reason"], form.cleaned_data["based_on"])
     except BankRefused as refusal:
         return _refused(request, question, place, form, typed, images, refusal)
-    messages.success(request, _("Revision %(n)s is stored.") % {"n": revision.number})
-    return redirect(place.back)
+    return said(request, _("Revision %(n)s is stored.") % {"n": revision.number}, place.back)
 
 
 def _refused(
@@ -309,12 +306,9 @@ def question_undo(request: AuthenticatedRequest, slug: str, number: int) -> Http
     """The wording from before the current revision, as a new one."""
     question = asked_question(slug, number)
     based_on = number_sent(request, "based_on") or 0
-
-    def undone() -> str:
+    with flashed(request) as say:
         revision = undo(question, based_on=based_on, **by(request))
-        return _("Revision %(n)s is stored, with the wording from before.") % {"n": revision.number}
-
-    run_and_flash(request, undone)
+        say(_("Revision %(n)s is stored, with the wording from before.") % {"n": revision.number})
     return redirect("question", slug, number)
 
 
@@ -324,10 +318,7 @@ def finding_dismiss(request: AuthenticatedRequest, slug: str, number: int) -> Ht
     """A person says why a finding of the checks is none."""
     findings = Finding.objects.filter(revision__question=asked_question(slug, number))
     finding = get_object_or_404(findings, public_id=request.POST.get("finding", ""))
-
-    def dismissed() -> str:
+    with flashed(request) as say:
         dismiss(finding, reason=request.POST.get("reason", ""), **by(request))
-        return _("The finding is dismissed.")
-
-    run_and_flash(request, dismissed)
+        say(_("The finding is dismissed."))
     return redirect("question", slug, number)

@@ -47,10 +47,12 @@ from annotation.site.home_files import here
 from annotation.views.site.confirming import (
     Confirmation,
     confirm,
+    flashed,
     is_confirmed,
     is_possible_or_flash,
-    run_and_flash,
+    refusals_on,
     run_on_form,
+    said,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 from annotation.views.site.downloads import texts_response
@@ -72,15 +74,14 @@ def question_import_new(request: AuthenticatedRequest) -> HttpResponse:
 def _receive(request: AuthenticatedRequest, form: ImportForm) -> Upload:
     given = form.cleaned_data
     if given.get("path"):
-        return receive_path(given["path"], bank_name=given["bank"], actor=request.user, at=timezone.now())
+        return receive_path(given["path"], bank_name=given["bank"], **by(request))
     side_file = given["difficulty"]
     return receive_file(
         given["file"].chunks(),
         given["file"].name,
         side_file.chunks() if side_file else None,
         bank_name=given["bank"],
-        actor=request.user,
-        at=timezone.now(),
+        **by(request),
     )
 
 
@@ -196,7 +197,8 @@ def question_import_columns(request: AuthenticatedRequest, public_id: str) -> Ht
     form = ColumnsForm(request.POST or None, columns=columns, start=start)
     is_good = form.is_valid() if form.is_bound else False
     if is_good and "check" in request.POST:
-        if run_on_form(form, lambda: check_matched(upload, columns, form.matching(), **by(request))):
+        with refusals_on(form):
+            check_matched(upload, columns, form.matching(), **by(request))
             return redirect("question-import", public_id)
         is_good = False
     shown = form.matching() if form.is_bound else start
@@ -221,12 +223,9 @@ def column_matchings(request: AuthenticatedRequest) -> HttpResponse:
 @require_POST
 def matching_rename(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     kept = get_object_or_404(ColumnMatching, pk=pk)
-
-    def renamed() -> str:
+    with flashed(request) as say:
         rename_matching(kept, request.POST.get("name", ""), **by(request))
-        return _("The matching is renamed.")
-
-    run_and_flash(request, renamed)
+        say(_("The matching is renamed."))
     return redirect("column-matchings")
 
 
@@ -248,5 +247,4 @@ def matching_delete(request: AuthenticatedRequest, pk: int) -> HttpResponse:
         )
         return confirm(request, confirmation)
     delete_matching(kept, **by(request))
-    messages.success(request, _("The matching is deleted."))
-    return redirect("column-matchings")
+    return said(request, _("The matching is deleted."), "column-matchings")

@@ -22,7 +22,7 @@ from django_htmx.http import HttpResponseClientRedirect, push_url
 
 from annotation.case.kernels.traces import Trace, parse_events, readable_trace
 from annotation.enums import FINAL_STATES, AssignmentState, ReturnReason
-from annotation.forms.display import DisplayForm, shown_check
+from annotation.forms.images import DisplayForm, shown_check
 from annotation.models import Assignment
 from annotation.questionbank.filters import categories_of
 from annotation.review.answering import (
@@ -138,8 +138,7 @@ def review_answer(request: AuthenticatedRequest, assignment: Assignment) -> Http
         best=blind.best,
         defensible=blind.defensible,
         difficulty=blind.difficulty,
-        actor=request.user,
-        at=timezone.now(),
+        **by(request),
         trace=trace_of(request),
     )
     return same_case(request, stored.assignment)
@@ -148,7 +147,7 @@ def review_answer(request: AuthenticatedRequest, assignment: Assignment) -> Http
 @case_act
 def review_slip(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
     """Store which option was meant in place of the blind answer. 204 when it is stored."""
-    report_slip(assignment, request.POST.get("meant", ""), actor=request.user, at=timezone.now())
+    report_slip(assignment, request.POST.get("meant", ""), **by(request))
     if asks_for_part(request):
         return HttpResponse(status=204)
     return redirect("review-case", public_id=assignment.public_id)
@@ -157,7 +156,7 @@ def review_slip(request: AuthenticatedRequest, assignment: Assignment) -> HttpRe
 @case_act
 def review_report(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
     """Store the moment of step 3 and show the report."""
-    open_report(assignment, actor=request.user, at=timezone.now())
+    open_report(assignment, **by(request))
     if asks_for_part(request):
         case = show_case(own_assignment_or_404(request, assignment.public_id), viewer=request.user)
         return render(request, "annotation/review/_report.html", {"case": case})
@@ -170,8 +169,7 @@ def review_draft(request: AuthenticatedRequest, assignment: Assignment) -> HttpR
     save_draft(
         assignment,
         form_values(request),
-        actor=request.user,
-        at=timezone.now(),
+        **by(request),
         basis=basis_of(request),
         sequence=number_sent(request, "sequence") or 0,
         trace=trace_of(request),
@@ -184,7 +182,7 @@ def review_events(request: AuthenticatedRequest, assignment: Assignment) -> Http
     """Store the timing events of the page. 204 when it is stored; the same events again change nothing."""
     page = request.POST.get("page", "")
     trace = Trace(page=page, events=parse_events(page, request.POST.get("events", "")))
-    record_events(assignment, trace, actor=request.user, at=timezone.now())
+    record_events(assignment, trace, **by(request))
     return HttpResponse(status=204)
 
 
@@ -214,7 +212,7 @@ def review_identifies(request: AuthenticatedRequest, assignment: Assignment) -> 
     images = request.POST.getlist("images")
     if not images:
         raise ReviewRefused("no_images_named", _("Choose the image that shows the text."), status=400)
-    hide_identifying_images(assignment, images, actor=request.user, at=timezone.now())
+    hide_identifying_images(assignment, images, **by(request))
     if not asks_for_part(request):
         return redirect("review-case", public_id=assignment.public_id)
     return same_case(request, own_assignment_or_404(request, assignment.public_id))
@@ -266,13 +264,8 @@ def next_case(
     request: AuthenticatedRequest, assignment: Assignment, step: Callable[..., object], sent: object
 ) -> HttpResponse:
     """Take a step that leaves the case and show the next one, or the worklist when there is none."""
-    now, trace = timezone.now(), trace_of(request)
-    following = leave_for_next(
-        assignment,
-        lambda: step(assignment, sent, actor=request.user, at=now, trace=trace),
-        actor=request.user,
-        at=now,
-    )
+    who, trace = by(request), trace_of(request)
+    following = leave_for_next(assignment, lambda: step(assignment, sent, **who, trace=trace), **who)
     if assignment.round.adjudicates_id is not None:  # there the case goes on with the reviews of the others
         decision = reverse("adjudication-question", args=[assignment.public_id])
         return HttpResponseClientRedirect(decision) if asks_for_part(request) else redirect(decision)

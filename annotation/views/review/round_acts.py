@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -31,8 +30,16 @@ from annotation.review.round_design import cost_of, newest_forms, store_form
 from annotation.review.rounds import change_draft, create_round, not_a_draft, open_round
 from annotation.site.permissions import coordinates_any_round
 from annotation.views.site.administration import delete_or_ask
-from annotation.views.site.confirming import Confirmation, confirm, number_sent, run_and_flash, run_on_form, valid_data
-from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
+from annotation.views.site.confirming import (
+    Confirmation,
+    confirm,
+    flashed,
+    number_sent,
+    refusals_on,
+    said,
+    valid_data,
+)
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 
 
 def round_act(act: Callable[[AuthenticatedRequest, ReviewRound], str]) -> Callable[..., HttpResponse]:
@@ -41,7 +48,8 @@ def round_act(act: Callable[[AuthenticatedRequest, ReviewRound], str]) -> Callab
     @wraps(act)
     def view(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         review_round = coordinated_round(request.user, slug)
-        run_and_flash(request, lambda: act(request, review_round))
+        with flashed(request) as say:
+            say(act(request, review_round))
         return redirect("round", slug)
 
     return person_required(require_POST(view))
@@ -53,7 +61,7 @@ def round_adjudicator_add(request: AuthenticatedRequest, review_round: ReviewRou
     form = AdjudicatorForm(review_round, request.user, request.POST, prefix="adjudicator")
     person = valid_data(form, _("Choose a person who can log in."))["person"]
     act = name_adjudicator_and_begin if "begin" in request.POST else name_adjudicator
-    act(review_round, person, actor=request.user, at=timezone.now())
+    act(review_round, person, **by(request))
     return _("%(name)s adjudicates this round.") % {"name": person}
 
 
@@ -62,14 +70,10 @@ def round_adjudicator_add(request: AuthenticatedRequest, review_round: ReviewRou
 def round_fresh(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The revised questions of a round as a draft of their own; to that draft, where it was made."""
     review_round = coordinated_round(request.user, slug)
-    made: list[ReviewRound] = []
-
-    def make() -> str:
-        made.append(fresh_round(review_round, actor=request.user, at=timezone.now()))
-        return _("A draft with the revised questions: choose its reviewers.")
-
-    run_and_flash(request, make)
-    return redirect("round", made[0].slug if made else slug)
+    with flashed(request):
+        made = fresh_round(review_round, **by(request))
+        return said(request, _("A draft with the revised questions: choose its reviewers."), "round", made.slug)
+    return redirect("round", slug)
 
 
 @role_required(Role.ADMINISTRATOR)
@@ -82,7 +86,7 @@ def round_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def round_reviewer_add(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
     form = RoundPersonForm(review_round, request.POST, prefix="add")
     person = valid_data(form, _("Choose a person who may review in this round."))["person"]
-    n = add_reviewer(review_round, person, actor=request.user, at=timezone.now())
+    n = add_reviewer(review_round, person, **by(request))
     sentence = ngettext("%(name)s has %(n)s question now.", "%(name)s has %(n)s questions now.", n)
     return sentence % {"name": person, "n": n}
 
@@ -94,19 +98,15 @@ def round_reviewer_remove(request: AuthenticatedRequest, slug: str, pk: int) -> 
     review_round = coordinated_round(request.user, slug)
     person = get_object_or_404(User, pk=pk)
     form = RemoveForm(review_round, request.POST, but_not=User.objects.filter(pk=pk), prefix="takes")
-
-    def remove() -> str:
+    with flashed(request):
         to = valid_data(form, _("Choose a person who may review in this round."))["person"]
-        n = remove_reviewer(review_round, person, to=to, actor=request.user, at=timezone.now())
+        n = remove_reviewer(review_round, person, to=to, **by(request))
         sentence = ngettext(
             "%(name)s is out of the round; %(n)s open question went to others.",
             "%(name)s is out of the round; %(n)s open questions went to others.",
             n,
         )
-        return sentence % {"name": person, "n": n}
-
-    if run_and_flash(request, remove):
-        return redirect("round", slug)
+        return said(request, sentence % {"name": person, "n": n}, "round", slug)
     return redirect("round-reviewer", slug, pk)
 
 
@@ -125,11 +125,8 @@ def round_reassign(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
     to = form.cleaned_data["person"]
     if is_all:
         return _reassign_all(request, review_round, person, to)
-
-    def give() -> str:
-        return _went(reassign(review_round, chosen, to=to, actor=request.user, at=timezone.now()), to)
-
-    run_and_flash(request, give)
+    with flashed(request) as say:
+        say(_went(reassign(review_round, chosen, to=to, **by(request)), to))
     return redirect("round-reviewer", slug, pk)
 
 
@@ -140,10 +137,10 @@ def _went(n: int, to: User) -> str:
 
 def _reassign_all(request: AuthenticatedRequest, review_round: ReviewRound, person: User, to: User) -> HttpResponse:
     """Every open question that the person may have, once the coordinator has read what follows."""
-    confirmed, now = number_sent(request, "confirmed_all"), timezone.now()
+    confirmed = number_sent(request, "confirmed_all")
     back = reverse("round-reviewer", args=[review_round.slug, person.pk])
     try:
-        handover = reassign_all(review_round, person, to=to, confirmed=confirmed, actor=request.user, at=now)
+        handover = reassign_all(review_round, person, to=to, confirmed=confirmed, **by(request))
     except ReviewRefused as refusal:
         if refusal.code != "handover_changed":
             messages.error(request, str(refusal))
@@ -212,10 +209,9 @@ def round_new(request: AuthenticatedRequest) -> HttpResponse:
         initial = RoundForm.copy_of(coordinated_round(request.user, copied))
     form = RoundForm(request.user.time_zone, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        data, now = form.cleaned_data, timezone.now()
-        review_round = run_on_form(
-            form,
-            lambda: create_round(
+        data = form.cleaned_data
+        with refusals_on(form):
+            review_round = create_round(
                 data["sample"],
                 name=data["name"],
                 reviewers=list(data["reviewers"]),
@@ -225,22 +221,16 @@ def round_new(request: AuthenticatedRequest) -> HttpResponse:
                 seed=data["seed"],
                 viewing=form.viewing(form.cleaned_data),
                 design=form.design(),
-                actor=request.user,
-                at=now,
-            ),
-        )
-        if review_round is not None:
+                **by(request),
+            )
             if "open" in request.POST:
-                run_and_flash(request, lambda: _open(review_round, request.user))
+                with flashed(request) as say:
+                    open_round(review_round, **by(request))
+                    say(str(OpenRound.done))
             return redirect("round", review_round.slug)
     has_samples = SamplingPlan.objects.filter(archived_at__isnull=True).exists()
     context = {"form": form, "has_samples": has_samples, "is_new": True}
     return render(request, "annotation/rounds/design.html", context, status=422 if form.errors else 200)
-
-
-def _open(review_round: ReviewRound, actor: User) -> str:
-    open_round(review_round, actor=actor, at=timezone.now())
-    return str(OpenRound.done)
 
 
 @person_required
@@ -253,10 +243,9 @@ def round_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return redirect("round", slug)
     form = RoundDesignForm(request.POST or None, initial=RoundDesignForm.initial_of(review_round))
     if request.method == "POST" and form.is_valid():
-        data, now, due_at = form.cleaned_data, timezone.now(), review_round.due_at
-        run_on_form(
-            form,
-            lambda: change_draft(
+        data, due_at = form.cleaned_data, review_round.due_at
+        with refusals_on(form):
+            change_draft(
                 review_round,
                 name=data["name"],
                 plan=data["sample"],
@@ -265,13 +254,9 @@ def round_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
                 reviewers_per_question=data["per_question"],
                 seed=data["seed"],
                 design=form.design(due_at),
-                actor=request.user,
-                at=now,
-            ),
-        )
-        if not form.errors:
-            messages.success(request, _("The round is changed."))
-            return redirect("round", slug)
+                **by(request),
+            )
+            return said(request, _("The round is changed."), "round", slug)
     context = {"round": review_round, "form": form, "has_samples": True}
     return render(request, "annotation/rounds/design.html", context, status=422 if form.errors else 200)
 
@@ -314,11 +299,9 @@ def review_form_new(request: AuthenticatedRequest) -> HttpResponse:
     before = newest_forms().filter(name=name).first() if name else None
     form = FormDesignForm.beginning_with(before, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        data, now = form.cleaned_data, timezone.now()
-        made = run_on_form(form, lambda: store_form(data["name"], form.design(), actor=request.user, at=now))
-        if made is not None:
-            messages.success(request, _("The form is stored as %(form)s.") % {"form": made})
-            return redirect("review-form", made.pk)
+        with refusals_on(form):
+            made = store_form(form.cleaned_data["name"], form.design(), **by(request))
+            return said(request, _("The form is stored as %(form)s.") % {"form": made}, "review-form", made.pk)
     context = {"form": form, "before": before}
     return render(request, "annotation/rounds/form_new.html", context, status=422 if form.errors else 200)
 

@@ -12,7 +12,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -49,7 +48,7 @@ from annotation.views.review.rounds import (
     scope_of,
     seen_round,
 )
-from annotation.views.site.confirming import run_on_form
+from annotation.views.site.confirming import refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from annotation.views.site.downloads import drawn_response
 
@@ -212,7 +211,7 @@ def round_report(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @person_required
 @require_POST
 def round_report_make(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    ask_for_review_report(seen_round(request, slug), actor=request.user, at=timezone.now())
+    ask_for_review_report(seen_round(request, slug), **by(request))
     return redirect("round-report", slug)
 
 
@@ -223,7 +222,7 @@ def round_report_file(request: AuthenticatedRequest, slug: str) -> FileResponse 
     """The ZIP file. A POST, since taking it is noted."""
     review_round = seen_round(request, slug)
     try:
-        path = take_review_report(review_round, actor=request.user, at=timezone.now())
+        path = take_review_report(review_round, **by(request))
     except ExportRefused as refusal:
         messages.error(request, str(refusal))
         return redirect("round-report", slug)
@@ -231,7 +230,6 @@ def round_report_file(request: AuthenticatedRequest, slug: str) -> FileResponse 
     return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="application/zip")
 
 
-# --- Reviews made elsewhere, as a file into an open round: checked, then imported; all ------------
 SHOWN = 200  # refused cells
 
 
@@ -247,8 +245,7 @@ def round_import(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     found = _run(request, form, review_round) if sent and form.is_valid() else None
     if found is not None and found.stored:
         sentence = ngettext("%(n)s review imported.", "%(n)s reviews imported.", found.n_reviews)
-        messages.success(request, sentence % {"n": found.n_reviews})
-        return redirect("round", slug)
+        return said(request, sentence % {"n": found.n_reviews}, "round", slug)
     faults = found.faults if found else []
     context: dict[str, Any] = {"round": review_round, "form": form, "found": found, "faults": faults[:SHOWN]}
     context["n_faults"] = len(faults)
@@ -257,10 +254,7 @@ def round_import(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 def _run(request: AuthenticatedRequest, form: ReviewFileForm, review_round: ReviewRound) -> ReviewsImported | None:
-    file = form.cleaned_data["file"]
-    dry_run = "check" in request.POST
-    return run_on_form(
-        form,
-        lambda: import_reviews(review_round, name=file.name, content=file.read(), dry_run=dry_run, **by(request)),
-        field="file",
-    )
+    file, dry_run = form.cleaned_data["file"], "check" in request.POST
+    with refusals_on(form, field="file"):
+        return import_reviews(review_round, name=file.name, content=file.read(), dry_run=dry_run, **by(request))
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from django.core.exceptions import PermissionDenied
@@ -22,7 +22,7 @@ from annotation.case.kernels.durations import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState, RoundSteps
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
-from annotation.forms.display import check_in_words
+from annotation.forms.images import check_in_words
 from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
@@ -115,6 +115,14 @@ class DrawnFigure(Struct, frozen=True):
     legend: str
     files: list[tuple[str, list[tuple[str, str]]]]  # of each width in words: form and address
 
+    @classmethod
+    def at(cls, address: Callable[[Width, FigureForm], str], alt: str, legend: str) -> DrawnFigure:
+        widths = {Width.ONE: _("one column"), Width.TWO: _("two columns")}
+        files = [
+            (words, [(form.value, address(width, form)) for form in FigureForm]) for width, words in widths.items()
+        ]
+        return cls(address(Width.TWO, FigureForm.SVG), alt, legend, files)
+
 
 def asked_rule(request: AuthenticatedRequest, rules: Sequence[CountingRule]) -> CountingRule:
     """When a question counts as having an issue, as the address says; any reviewer where it says nothing of these."""
@@ -163,16 +171,7 @@ def _drawn(scope: Scope, figure: RoundFigure, rule: CountingRule, legend: str) -
             "How often each grade was given, stacked from 1 to 5; the same numbers are in the table."
         ),
     }
-    widths = {Width.ONE: _("one column"), Width.TWO: _("two columns")}
-    return DrawnFigure(
-        scope.figure(figure, Width.TWO, FigureForm.SVG, rule),
-        alt[figure],
-        legend,
-        [
-            (words, [(form.value, scope.figure(figure, width, form, rule)) for form in FigureForm])
-            for width, words in widths.items()
-        ],
-    )
+    return DrawnFigure.at(lambda width, form: scope.figure(figure, width, form, rule), alt[figure], legend)
 
 
 def groups_response(request: AuthenticatedRequest, scope: Scope) -> HttpResponse:
@@ -282,7 +281,9 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
     progress = with_lags(reviewer_progress(review_round), review_round, timezone.now())
     n_all, n_submitted = sum(one.n_all for one in progress), sum(one.n_submitted for one in progress)
     missing = missing_images(review_round) if review_round.state == RoundState.DRAFT else None
-    context: dict[str, Any] = {"progress": progress, "missing": missing} | {
+    context: dict[str, Any] = {
+        "progress": progress,
+        "missing": missing,
         "not_passed": {pk for pk, check in newest_checks(review_round).items() if not check["passed"]},
         "n_all": n_all,
         "n_submitted": n_submitted,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.db.models import Exists, OuterRef, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -29,13 +28,13 @@ from annotation.review.calibrating import (
     must_calibrate,
 )
 from annotation.review.kernels.settling import BEST, VERDICT, Compared
-from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused
+from annotation.review.kernels.transitions import GONE, UNFINISHED
 from annotation.review.onlookers import own_decisions, own_minutes, sees_decisions
 from annotation.review.reviewer_progress import due_text
 from annotation.review.viewing import size_text, viewing_of
 from annotation.statistics.kernels.intervals import share
-from annotation.views.site.confirming import run_and_flash
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.confirming import flashed
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 
 FILTERS = {
     "": (),
@@ -139,7 +138,6 @@ def own_round_or_404(request: AuthenticatedRequest, slug: str) -> ReviewRound:
     return get_object_or_404(rounds_of(request.user), slug=slug)
 
 
-# --- Calibration before a round: begun, its result beside the shared answers, and leave -----------
 @person_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -169,15 +167,12 @@ def calibration(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 def _to_next_case(request: AuthenticatedRequest, review_round: ReviewRound) -> HttpResponse:
-    try:
-        cases = begin_calibration(review_round, request.user, at=timezone.now())
-    except ReviewRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("review-worklist", review_round.slug)
-    following = next_assignment(request.user, cases)
-    if following is None:
-        return redirect("calibration", review_round.slug)
-    return redirect("review-case", public_id=following.public_id)
+    with flashed(request):
+        following = next_assignment(request.user, begin_calibration(review_round, request.user, at=timezone.now()))
+        if following is None:
+            return redirect("calibration", review_round.slug)
+        return redirect("review-case", public_id=following.public_id)
+    return redirect("review-worklist", review_round.slug)
 
 
 def _shown(one: ComparedQuestion) -> dict[str, Any]:
@@ -209,10 +204,7 @@ def calibration_let_in(request: AuthenticatedRequest, slug: str, pk: int) -> Htt
     """A coordinator lets a reviewer in who has not passed, with a reason."""
     review_round = coordinated_round(request.user, slug)
     person = get_object_or_404(User, pk=pk)
-
-    def act() -> str:
-        let_in(review_round, person, request.POST.get("reason", ""), actor=request.user, at=timezone.now())
-        return _("%(name)s may review in this round now.") % {"name": person}
-
-    run_and_flash(request, act)
+    with flashed(request) as say:
+        let_in(review_round, person, request.POST.get("reason", ""), **by(request))
+        say(_("%(name)s may review in this round now.") % {"name": person})
     return redirect("round", slug)

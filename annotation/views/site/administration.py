@@ -29,11 +29,10 @@ from annotation.people.revived import end_revived, revived
 from annotation.people.roles import held_roles
 from annotation.refusals import Refused
 from annotation.review.selected_questions import outcome_of_job
-from annotation.site.health import Health, health_of_site, seen_workers, state_of_workers
+from annotation.site.health import Health, health_of_site, parts_of_site, seen_workers, state_of_workers, versions
 from annotation.site.permissions import is_administrator, site_roles
-from annotation.site.site_overview import parts_of_site, versions
 from annotation.site.sorted_tables import BoundedPaginator, Columns, sorted_page
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash
+from annotation.views.site.confirming import Confirmation, confirm, flashed, is_confirmed, said
 from annotation.views.site.decorators import (
     ROLES,
     AuthenticatedRequest,
@@ -83,7 +82,8 @@ def site_backup(request: AuthenticatedRequest) -> HttpResponse:
 def site_restored(request: AuthenticatedRequest) -> HttpResponse:
     """End what the last restore brought back, or keep it."""
     keeps = request.POST.get("act") == "keep"
-    run_and_flash(request, lambda: end_revived(keeps=keeps, **by(request)))
+    with flashed(request) as say:
+        say(end_revived(keeps=keeps, **by(request)))
     return redirect("site")
 
 
@@ -217,12 +217,10 @@ def bin_restore(request: AuthenticatedRequest, kind: str, pk: int) -> HttpRespon
     row = acts.find_deleted(kind, pk)
     if row is None or not acts.may_restore(request.user, row):
         raise Http404
-
-    def restore() -> str:
-        acts.restore(row, actor=request.user, at=timezone.now())
-        return _("“%(name)s” is restored.") % {"name": row}
-
-    return redirect(*address_of(row)) if run_and_flash(request, restore) else redirect("bin")
+    with flashed(request):
+        acts.restore(row, **by(request))
+        return said(request, _("“%(name)s” is restored.") % {"name": row}, *address_of(row))
+    return redirect("bin")
 
 
 def address_of(row: acts.Row) -> tuple[str, str]:
@@ -238,13 +236,12 @@ def delete_or_ask(request: AuthenticatedRequest, row: acts.Row, to: str) -> Http
         if not is_confirmed(request):
             acts.check_deletable(row)
             return confirm(request, _confirmation(row, reverse(page[0], args=[page[1]])))
-        acts.move_to_bin(row, actor=request.user, at=timezone.now())
+        acts.move_to_bin(row, **by(request))
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect(*page)
     sentence = _("“%(name)s” is in the bin; it can be restored there for %(n)s days.")
-    messages.success(request, sentence % {"name": row, "n": acts.KEPT_FOR.days})
-    return redirect(to)
+    return said(request, sentence % {"name": row, "n": acts.KEPT_FOR.days}, to)
 
 
 def _confirmation(row: acts.Row, back: str) -> Confirmation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeVar
 
 from django import forms
@@ -17,6 +18,7 @@ from annotation.acts import Act
 from annotation.acts import Confirmation as Confirmation
 from annotation.models import Job
 from annotation.refusals import Refused
+from annotation.site.sentences import number_written
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 Result = TypeVar("Result")
@@ -50,40 +52,69 @@ def valid_data(form: forms.Form, otherwise: str = "") -> dict[str, Any]:
 
 def number_sent(request: HttpRequest, name: str) -> int | None:
     """A whole number that a script sent, or how many a person agreed to; None where there is none."""
-    sent = request.POST.get(name, "")
-    return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
+    return number_written(request.POST.get(name, ""))
+
+
+class Refusable:
+    """A block that a refusal ends, of which ``tell`` says so. Inside, ``say`` takes the sentence of what was done."""
+
+    def __init__(self, tell: Callable[[Refused], None], say: Callable[[str], object] = str) -> None:
+        self.tell, self.say = tell, say
+
+    def __enter__(self) -> Callable[[str], object]:
+        return self.say
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if not isinstance(error, Refused):
+            return False
+        self.tell(error)
+        return True
+
+
+def refusals_on(form: forms.Form, *, field: str | None = None) -> Refusable:
+    """What is refused inside is read on the form, at its field if it names one."""
+    return Refusable(lambda error: form.add_error(error.field if error.field in form.fields else field, str(error)))
+
+
+def flashed(request: HttpRequest) -> Refusable:
+    """What is said inside, or the sentence of a refusal, is read on the next page."""
+    return Refusable(lambda error: messages.error(request, str(error)), partial(messages.success, request))
 
 
 def run_on_form(form: forms.Form, act: Callable[[], Result], *, field: str | None = None) -> Result | None:
-    """What an act gives; None where it is refused, which is then read on the form, at its field if it names one."""
-    try:
+    """What an act gives; None where it is refused, as ``refusals_on`` says."""
+    with refusals_on(form, field=field):
         return act()
-    except Refused as refusal:
-        form.add_error(refusal.field if refusal.field in form.fields else field, str(refusal))
-        return None
+    return None
+
+
+def said(request: HttpRequest, sentence: str, to: Any, *place: Any) -> HttpResponse:
+    """On to a page (as ``redirect`` takes it), where the sentence is read."""
+    messages.success(request, sentence)
+    return redirect(to, *place)
 
 
 def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
     """Run an act and show the sentence that it returns, or that of its refusal. False for a refusal."""
-    return is_possible_or_flash(request, lambda: messages.success(request, act()))
+    with flashed(request) as say:
+        say(act())
+        return True
+    return False
 
 
 def begin_and_follow(request: AuthenticatedRequest, ask: Callable[[], Job]) -> HttpResponse | None:
     """Go to the page of the job that ``ask`` begins, with its progress; None for a refusal, which is shown."""
-    begun: list[Job] = []
-    if is_possible_or_flash(request, lambda: begun.append(ask())):
-        return redirect("job", begun[0].public_id)
+    with flashed(request):
+        return redirect("job", ask().public_id)
     return None
 
 
 def is_possible_or_flash(request: AuthenticatedRequest, check: Callable[[], object]) -> bool:
     """Whether a check lets an act through, before somebody is asked about it; if not, its refusal is shown."""
-    try:
+    with flashed(request):
         check()
-    except Refused as refusal:
-        messages.error(request, str(refusal))
-        return False
-    return True
+        return True
+    return False
 
 
 def _errors_of(form: forms.Form) -> str:

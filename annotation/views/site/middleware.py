@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from annotation.people.second_factors import is_due
 from annotation.refusals import Refused
 from annotation.site.logs import about
-from annotation.site.zones import zone_of
+from annotation.site.sentences import zone_of
 from annotation.views.site.decorators import is_from_script
 from annotation.views.site.errors import answer_to, bad_request, is_for_api, too_large, wrong_method
 

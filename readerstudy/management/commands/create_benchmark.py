@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 from readerstudy.leaderboard.benchmarks import BenchmarkWanted, create_benchmark, problems_of
 from readerstudy.leaderboard.kernels.release_rule import MOST_EDITIONS
 from readerstudy.management.arguments import cell_lines

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 
 from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 from readerstudy.design.kernels.documents import storable_name
 from readerstudy.enums import FILE_FORMS, PredictionForm
 from readerstudy.management.arguments import find_study

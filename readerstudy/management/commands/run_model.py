@@ -20,7 +20,7 @@ from annotation.model_calls.next_calls import tally
 from annotation.model_calls.versions import OUR_READING, prompt_written
 from annotation.models import QuestionBank
 from annotation.site.health import has_worker
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 from readerstudy.management.arguments import find_model_run, find_study
 from readerstudy.model_runs.asked_questions import RunningRefused
 from readerstudy.model_runs.following import ask_first_questions, estimate_rows, resume_run, run_as_json, start_run

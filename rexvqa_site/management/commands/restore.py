@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.audit.acts_in_words import act_in_words
 from annotation.backup.restoring import restore_backup
 from annotation.management.base import ActCommand
-from annotation.site.privacy import make_private
+from annotation.site.home_files import make_private
 from rexvqa_site.serving import home_lock
 
 

@@ -30,10 +30,10 @@ from annotation.people.invitations import first_administrator_link
 from annotation.refusals import Refused
 from annotation.review.round_design import store_criteria_form
 from annotation.site.health import fault_of_clock
-from annotation.site.privacy import make_private
+from annotation.site.home_files import make_private
 from rexvqa_site import serving
-from rexvqa_site.children import Children, end_with_parent
 from rexvqa_site.commands import database_away
+from rexvqa_site.serving import Children, end_with_parent
 
 SIMULATED_MODELS = "simulated models"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}

@@ -26,11 +26,11 @@ from annotation.jobs.queueing import beat, forget_worker
 from annotation.management.base import ActCommand
 from annotation.model_calls.asking import stop_asking
 from annotation.site.health import fault_of_clock
-from annotation.site.privacy import make_private
+from annotation.site.home_files import make_private
 from rexvqa_site import serving
 from rexvqa_site.celery import app
 from rexvqa_site.celery_settings import QUEUES
-from rexvqa_site.children import Children
+from rexvqa_site.serving import Children
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_BEATS = 5

@@ -21,8 +21,8 @@ from annotation.outcomes.adjudicating import (
 )
 from annotation.outcomes.attention import settling_of
 from annotation.outcomes.prompt_flags import fresh_round
-from annotation.people.links import PeopleRefused
 from annotation.people.open_work import open_work_of
+from annotation.people.tokens import PeopleRefused
 from annotation.questionbank.editing import wording_of
 from annotation.questionbank.kernels.entries import QUESTION_TRANSITIONS, BankRefused, states_before
 from annotation.review.answering import answer_blind

@@ -247,14 +247,13 @@ def test_after_closing_an_adjudicator_reads_the_comments(
 
 
 def test_an_adjudicator_who_coordinates_sees_no_reason_on_the_page_of_the_round(
-    client: Client, adjudicated: ReviewRound, cora: User, ada: User, noon: datetime
+    coordinator: Client, adjudicated: ReviewRound, cora: User, ada: User, noon: datetime
 ) -> None:
     name_adjudicator(adjudicated, cora, actor=ada, at=noon)
-    client.force_login(cora)
-    page = client.get("/rounds/spring/")
+    page = coordinator.get("/rounds/spring/")
     assert page.context["settling"] is None
     assert "blind answers differ" not in page.content.decode()
-    assert client.get("/rounds/spring/export/csv/").status_code == 403
+    assert coordinator.get("/rounds/spring/export/csv/").status_code == 403
 
 
 def test_the_pages_cost_the_same_however_many_questions(

@@ -263,6 +263,5 @@ def test_nothing_is_kept_of_requests_that_make_nothing(script: Program) -> None:
     assert not KeptAnswer.objects.exists()
 
 
-def test_the_paths_of_the_api_are_pages_for_nobody(client: Client, tmp_path: Path, cora: User) -> None:
-    client.force_login(cora)
-    assert client.get(f"{V1}me/", headers={"Accept": "text/html"})["Content-Type"] == "application/json"
+def test_the_paths_of_the_api_are_pages_for_nobody(coordinator: Client, tmp_path: Path) -> None:
+    assert coordinator.get(f"{V1}me/", headers={"Accept": "text/html"})["Content-Type"] == "application/json"

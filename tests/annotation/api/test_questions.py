@@ -59,17 +59,16 @@ QUERIES = [
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("most", [5_000, 10])
 def test_a_walk_finds_what_the_page_finds(
-    script: Program, client: Client, cora: User, query: str, most: int, monkeypatch: pytest.MonkeyPatch
+    script: Program, coordinator: Client, query: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also in a bank that is too large to be listed as a whole."""
     monkeypatch.setattr(listing, "MOST_LISTED", most)
     monkeypatch.setattr(listing, "WINDOW", 25)
     monkeypatch.setattr(listing, "PER_PAGE", 100)
-    client.force_login(cora)
     shown = []
     address = f"/banks/chest/?{query}"
     while address:
-        context = client.get(address).context
+        context = coordinator.get(address).context
         shown += [row.number for row in context["rows"]]
         address = f"/banks/chest/?{context['next_query']}" if context["next_query"] else ""
     assert walk(script, f"banks/chest/questions/?limit=7&{query}") == shown

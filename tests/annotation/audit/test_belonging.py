@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from annotation.audit.belonging import NOTED, check_keys, check_program
 from annotation.models import AuditEvent
-from annotation.site.privacy import SiteRefused
+from annotation.site.home_files import SiteRefused
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db

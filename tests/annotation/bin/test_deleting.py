@@ -245,11 +245,10 @@ def test_deleting_asks_first_and_is_for_administrators(
 
 
 @pytest.mark.parametrize("kind", ["sample", "bank"])
-def test_what_is_in_use_stays_and_its_page_says_why(client: Client, world: World, ada: User, kind: str) -> None:
+def test_what_is_in_use_stays_and_its_page_says_why(administrator: Client, world: World, kind: str) -> None:
     row = next(one for one in world.rows if acts.kind_of(one) == kind)
-    client.force_login(ada)
     for sent in ({}, {"confirmed": "yes"}):
-        answer = client.post(reverse(f"{kind}-delete", args=[row.slug]), sent, follow=True)
+        answer = administrator.post(reverse(f"{kind}-delete", args=[row.slug]), sent, follow=True)
         assert answer.redirect_chain == [(reverse(kind, args=[row.slug]), 302)]
         assert f"archive the {kind} instead" in answer.content.decode()
     assert type(row).objects.filter(pk=row.pk).exists()

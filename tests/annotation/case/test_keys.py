@@ -46,11 +46,10 @@ def test_rules_that_are_off_have_no_line() -> None:
 
 
 @pytest.mark.django_db
-def test_which_keys_are_listened_to_is_kept_with_the_person(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    assert 'data-keys="all"' in client.get("/profile/").content.decode()
-    client.post("/profile/", {"name": rita.name, "time_zone": "UTC", "keys": "digits"})
-    assert 'data-keys="digits"' in client.get("/").content.decode()
-    client.post("/profile/", {"name": rita.name, "time_zone": "UTC"})
+def test_which_keys_are_listened_to_is_kept_with_the_person(reviewer: Client, rita: User) -> None:
+    assert 'data-keys="all"' in reviewer.get("/profile/").content.decode()
+    reviewer.post("/profile/", {"name": rita.name, "time_zone": "UTC", "keys": "digits"})
+    assert 'data-keys="digits"' in reviewer.get("/").content.decode()
+    reviewer.post("/profile/", {"name": rita.name, "time_zone": "UTC"})
     assert User.objects.get(pk=rita.pk).keys == KeyUse.DIGITS
-    assert client.post("/profile/", {"name": "Rita", "time_zone": "UTC", "keys": "some"}).status_code == 422
+    assert reviewer.post("/profile/", {"name": "Rita", "time_zone": "UTC", "keys": "some"}).status_code == 422

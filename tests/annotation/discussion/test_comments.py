@@ -155,22 +155,21 @@ def test_who_finishes_a_todo(closed: ReviewRound, cora: User, rita: User, remo: 
 
 
 def test_a_mention_is_on_the_home_page_until_it_is_read(
-    client: Client, closed: ReviewRound, cora: User, rita: User, noon: datetime
+    reviewer: Client, closed: ReviewRound, cora: User, rita: User, noon: datetime
 ) -> None:
     question = first_of(closed)
     add_comment(question, "Please look.", mentioned=[rita.pk], actor=cora, at=noon)
     todo = add_comment(question, "Please mend.", mentioned=[rita.pk], is_todo=True, actor=cora, at=noon)
-    client.force_login(rita)
-    assert "Comments on questions mention you: 1 to do, 1 new." in client.get("/").content.decode()
-    listed = client.get("/mentions/").content.decode()
+    assert "Comments on questions mention you: 1 to do, 1 new." in reviewer.get("/").content.decode()
+    listed = reviewer.get("/mentions/").content.decode()
     assert address(rita, question) in listed
     assert "Please look." in listed
-    assert "Please mend." in client.get(address(rita, question)).content.decode()
+    assert "Please mend." in reviewer.get(address(rita, question)).content.decode()
     assert not Mention.objects.filter(seen_at=None).exists()
-    assert "Please look." not in client.get("/mentions/").content.decode()
-    answer = client.post(f"/comments/{todo.public_id}/done/", {"back": "mentions"})
+    assert "Please look." not in reviewer.get("/mentions/").content.decode()
+    answer = reviewer.post(f"/comments/{todo.public_id}/done/", {"back": "mentions"})
     assert answer["Location"] == "/mentions/"
-    assert "/mentions/" not in client.get("/").content.decode()
+    assert "/mentions/" not in reviewer.get("/").content.decode()
 
 
 @pytest.mark.logs("question.commented")
@@ -184,27 +183,26 @@ def test_a_mention_is_mailed_without_what_it_says(
 
 
 def test_the_page_of_a_question_holds_the_comments(
-    client: Client, closed: ReviewRound, cora: User, rita: User, noon: datetime
+    coordinator: Client, closed: ReviewRound, rita: User, noon: datetime
 ) -> None:
     question = first_of(closed)
-    client.force_login(cora)
     page = f"/banks/{question.bank.slug}/1/"
     sent = {"text": "Is the key right?", "mentioned": [rita.pk], "is_todo": "on"}
-    answer = client.post(f"/comments/on/{question.public_id}/", sent)
+    answer = coordinator.post(f"/comments/on/{question.public_id}/", sent)
     assert answer["Location"] == f"{page}#comments"
-    text = client.get(page).content.decode()
+    text = coordinator.get(page).content.decode()
     assert "Is the key right?" in text
     assert "@Rita" in text
     assert "Mark as done" in text
-    empty = client.post(f"/comments/on/{question.public_id}/", {"text": "", "mentioned": ["x", "²"]}, follow=True)
+    empty = coordinator.post(f"/comments/on/{question.public_id}/", {"text": "", "mentioned": ["x", "²"]}, follow=True)
     assert "Write a comment first." in empty.content.decode()
     long = "Worth a look. " * 400
-    refused = client.post(f"/comments/on/{question.public_id}/", {"text": long}, follow=True).content.decode()
+    refused = coordinator.post(f"/comments/on/{question.public_id}/", {"text": long}, follow=True).content.decode()
     assert f"required>{long}</textarea>" in refused  # what was typed is not lost
-    assert "Worth a look." not in client.get(page).content.decode()
+    assert "Worth a look." not in coordinator.get(page).content.decode()
     [made] = QuestionComment.objects.all()
-    client.post(f"/comments/{made.public_id}/withdraw/")
-    assert "Is the key right?" not in client.get(page).content.decode()
+    coordinator.post(f"/comments/{made.public_id}/withdraw/")
+    assert "Is the key right?" not in coordinator.get(page).content.decode()
 
 
 def test_to_strangers_no_comment_exists(

@@ -99,23 +99,23 @@ def test_a_round_is_told_as_far_as_the_viewer_may_see(cora: User, rita: User, re
     assert any("by the adjudicator of “Spring”" in sentence for _who, sentence in after)
 
 
-def test_the_page_shows_one_kind_and_the_rest_on_request(client: Client, db: None, cora: User, noon: datetime) -> None:
+def test_the_page_shows_one_kind_and_the_rest_on_request(
+    coordinator: Client, db: None, cora: User, noon: datetime
+) -> None:
     question = make_revision(make_bank("Chest"), 1).question
     for number in range(30):
         add_comment(question, f"Comment-{number}.", actor=cora, at=noon + timedelta(minutes=number))
-    client.force_login(cora)
-    page = client.get("/banks/chest/1/")
+    page = coordinator.get("/banks/chest/1/")
     assert (len(page.context["history"]), page.context["n_older"]) == (25, 6)
-    assert len(client.get("/banks/chest/1/?all").context["history"]) == 31
-    assert [one.kind for one in client.get("/banks/chest/1/?only=wording").context["history"]] == ["wording"]
-    assert len(client.get("/banks/chest/1/?only=nonsense").context["history"]) == 25
+    assert len(coordinator.get("/banks/chest/1/?all").context["history"]) == 31
+    assert [one.kind for one in coordinator.get("/banks/chest/1/?only=wording").context["history"]] == ["wording"]
+    assert len(coordinator.get("/banks/chest/1/?only=nonsense").context["history"]) == 25
 
 
-def test_who_judges_a_question_reads_no_history(client: Client, cora: User, rita: User, remo: User) -> None:
+def test_who_judges_a_question_reads_no_history(reviewer: Client, cora: User, rita: User, remo: User) -> None:
     made = make_reviewed(cora, rita, remo)
     rita.memberships.create(role="coordinator", granted_at=made.created_at)
-    client.force_login(rita)
-    page = client.get(f"/banks/{made.plan.bank.slug}/1/").content.decode()
+    page = reviewer.get(f"/banks/{made.plan.bank.slug}/1/").content.decode()
     assert "Hidden until every round" in page
     assert "made.json" not in page
     assert count_open(made) == N_OPEN

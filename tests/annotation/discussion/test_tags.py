@@ -112,7 +112,7 @@ def judged(cora: User, noon: datetime) -> ReviewRound:
 
 
 def test_who_judges_a_question_neither_sees_nor_changes_its_tags(
-    client: Client, judged: ReviewRound, cora: User, noon: datetime
+    coordinator: Client, judged: ReviewRound, cora: User, noon: datetime
 ) -> None:
     bank, other = judged.plan.bank, User.objects.create(name="Conrad", email="conrad@example.org")
     other.memberships.create(role="coordinator", granted_at=noon)
@@ -123,32 +123,29 @@ def test_who_judges_a_question_neither_sees_nor_changes_its_tags(
     assert (removed.n, removed.left) == (2, {"judged": [1, 2, 3, 4]})
     with refuses(DiscussionRefused, "withheld"):
         add_tag(bank.questions.filter(number=1), "mine", bank=bank, actor=cora, at=noon)
-    client.force_login(cora)
-    assert "doubtful" not in client.get(f"/banks/{bank.slug}/").content.decode()
-    assert 'id="tags"' not in client.get(f"/banks/{bank.slug}/1/").content.decode()
+    assert "doubtful" not in coordinator.get(f"/banks/{bank.slug}/").content.decode()
+    assert 'id="tags"' not in coordinator.get(f"/banks/{bank.slug}/1/").content.decode()
     close_round(judged, actor=cora, at=noon, confirmed_open=count_open(judged))
-    assert "doubtful" in client.get(f"/banks/{bank.slug}/").content.decode()
+    assert "doubtful" in coordinator.get(f"/banks/{bank.slug}/").content.decode()
 
 
-def test_the_page_of_a_question_adds_and_removes(client: Client, bank: QuestionBank, cora: User) -> None:
-    client.force_login(cora)
-    answer = client.post("/banks/chest/1/tags/add/", {"tag": "Course"}, follow=True)
+def test_the_page_of_a_question_adds_and_removes(coordinator: Client, bank: QuestionBank) -> None:
+    answer = coordinator.post("/banks/chest/1/tags/add/", {"tag": "Course"}, follow=True)
     assert "The tag is added." in answer.content.decode()
     assert 'value="course"' in answer.content.decode()
-    assert "course" in client.get("/banks/chest/").content.decode()
-    again = client.post("/banks/chest/1/tags/add/", {"tag": "course"}, follow=True)
+    assert "course" in coordinator.get("/banks/chest/").content.decode()
+    again = coordinator.post("/banks/chest/1/tags/add/", {"tag": "course"}, follow=True)
     assert "has this tag already" in again.content.decode()
-    too_long = client.post("/banks/chest/1/tags/add/", {"tag": "x" * 41}, follow=True)
+    too_long = coordinator.post("/banks/chest/1/tags/add/", {"tag": "x" * 41}, follow=True)
     assert "shorten it to 40" in too_long.content.decode()
-    client.post("/banks/chest/1/tags/remove/", {"tag": "course"})
-    gone = client.post("/banks/chest/1/tags/remove/", {"tag": "course"}, follow=True)
+    coordinator.post("/banks/chest/1/tags/remove/", {"tag": "course"})
+    gone = coordinator.post("/banks/chest/1/tags/remove/", {"tag": "course"}, follow=True)
     assert "does not have this tag" in gone.content.decode()
 
 
 @pytest.mark.parametrize("act", ["add", "remove"])
-def test_no_question_that_is_not_there_is_tagged(client: Client, bank: QuestionBank, cora: User, act: str) -> None:
-    client.force_login(cora)
-    assert client.post(f"/banks/chest/99/tags/{act}/", {"tag": "x"}).status_code == 404
+def test_no_question_that_is_not_there_is_tagged(coordinator: Client, bank: QuestionBank, act: str) -> None:
+    assert coordinator.post(f"/banks/chest/99/tags/{act}/", {"tag": "x"}).status_code == 404
     assert not QuestionTag.objects.exists()
 
 
@@ -178,16 +175,15 @@ def test_a_tag_is_found_by_whom_it_is_not_hidden_from(
 
 
 def test_many_selected_are_tagged_but_not_those_that_the_person_judges(
-    client: Client, judged: ReviewRound, cora: User
+    coordinator: Client, judged: ReviewRound
 ) -> None:
     bank = judged.plan.bank
-    client.force_login(cora)
     address = f"/banks/{bank.slug}/chosen/"
-    assert 'name="new_tag"' in client.get(f"{address}?act=tag&number=5").content.decode()
-    assert client.post(address, {"act": "tag", "number": [5], "new_tag": " "}).status_code == 422
-    assert client.post(address, {"act": "tag", "number": [1], "new_tag": "course"}).status_code == 422
+    assert 'name="new_tag"' in coordinator.get(f"{address}?act=tag&number=5").content.decode()
+    assert coordinator.post(address, {"act": "tag", "number": [5], "new_tag": " "}).status_code == 422
+    assert coordinator.post(address, {"act": "tag", "number": [1], "new_tag": "course"}).status_code == 422
     assert not QuestionTag.objects.exists()
-    done = client.post(address, {"act": "tag", "every": "yes", "new_tag": "Course"}, follow=True)
+    done = coordinator.post(address, {"act": "tag", "every": "yes", "new_tag": "Course"}, follow=True)
     assert "2 questions are tagged." in done.content.decode()
     numbers = QuestionTag.objects.filter(word="course").values_list("question__number", flat=True)
     assert sorted(numbers) == [5, 6]

@@ -26,7 +26,6 @@ from annotation.models import (
     QuestionVector,
     Revision,
     SendingPermission,
-    User,
 )
 from annotation.questionbank.bank_life import sweep_import
 from annotation.validators.embedded_questions import (
@@ -250,22 +249,21 @@ def test_the_command_sends_nothing_in_a_dry_run(bank: QuestionBank) -> None:
 
 
 def test_the_page_asks_in_the_background(
-    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
     SendingPermission.objects.update(expires_at=NOON + timedelta(days=5000))
-    client.force_login(cora)
     page = reverse("bank-near-duplicates", args=[bank.slug])
     with asked_server():
         for _again in range(2):
-            client.post(reverse("bank-embed", args=[bank.slug]), {"endpoint": ENDPOINT, "model": EMBEDDING_MODEL})
+            coordinator.post(reverse("bank-embed", args=[bank.slug]), {"endpoint": ENDPOINT, "model": EMBEDDING_MODEL})
         told = result_of(Job.objects.get(), at=NOON)
-        text = client.get(page).content.decode()
+        text = coordinator.get(page).content.decode()
     assert (told["threshold"], told["n_questions"]) == (None, 5)
     assert "5 / 5" in text
     assert "none yet: nothing is called a duplicate" in text
     SendingPermission.objects.all().delete()
-    answered = client.post(reverse("bank-embed", args=[bank.slug]), {"endpoint": ENDPOINT}, follow=True)
+    answered = coordinator.post(reverse("bank-embed", args=[bank.slug]), {"endpoint": ENDPOINT}, follow=True)
     assert "error" in answered.content.decode()
 
 

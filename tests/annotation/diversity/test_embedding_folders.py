@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.management.base import ShownProgress
-from annotation.models import AuditEvent, Embedding, Job, QuestionBank, QuestionVector, User
+from annotation.models import AuditEvent, Embedding, Job, QuestionBank, QuestionVector
 from annotation.validators.embedded_questions import embed_questions, plan_embedding
 from annotation.validators.kernels.model_folder import read_sentence_folder
 from annotation.validators.kernels.onnx_model import SentenceModel
@@ -237,18 +237,17 @@ def test_the_command_says_that_nothing_is_sent(bank: QuestionBank, named: Path) 
 
 
 def test_the_page_offers_folders_without_a_permission(
-    client: Client, cora: User, bank: QuestionBank, named: Path, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, bank: QuestionBank, named: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
-    client.force_login(cora)
     page = reverse("bank-near-duplicates", args=[bank.slug])
-    text = client.get(page).content.decode()
+    text = coordinator.get(page).content.decode()
     assert '<option value="folder:tiny">tiny (folder of this server: nothing is sent)</option>' in text
-    client.post(reverse("bank-embed", args=[bank.slug]), {"endpoint": "folder:tiny"})
+    coordinator.post(reverse("bank-embed", args=[bank.slug]), {"endpoint": "folder:tiny"})
     told = result_of(Job.objects.get(), at=NOON)
     assert (told["n_questions"], told["texts_sent"]) == (3, 0)
     made = Embedding.objects.get()
-    text = client.get(page).content.decode()
+    text = coordinator.get(page).content.decode()
     assert "3 / 3" in text
     assert f"folder of this server, files {made.model}" in text
     assert f'name="endpoint" value="folder:tiny"><input type="hidden" name="model" value="{made.model}"' in text

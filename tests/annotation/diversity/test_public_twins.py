@@ -144,38 +144,39 @@ def page_of(bank: QuestionBank, query: str = "") -> str:
 
 
 def test_the_page_links_both_questions(
-    client: Client,
-    cora: User,
+    coordinator: Client,
     bank: QuestionBank,
     noon: datetime,
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     check_twins(bank, actor=None, at=noon)
-    client.force_login(cora)
     with django_assert_max_num_queries(20):
-        text = client.get(page_of(bank)).content.decode()
+        text = coordinator.get(page_of(bank)).content.decode()
     for named in (("private", 2), ("public", 2)):
         assert reverse("question", args=named) in text
-    assert "public_twin" not in client.get(page_of(bank, "?rule=near_duplicate")).content.decode().split("<tbody>")[-1]
     assert (
-        reverse("question", args=["public", 2]) in client.get(reverse("question", args=["private", 2])).content.decode()
+        "public_twin"
+        not in coordinator.get(page_of(bank, "?rule=near_duplicate")).content.decode().split("<tbody>")[-1]
+    )
+    assert (
+        reverse("question", args=["public", 2])
+        in coordinator.get(reverse("question", args=["private", 2])).content.decode()
     )
 
 
 def test_the_button_compares_in_the_background(
-    client: Client, cora: User, bank: QuestionBank, noon: datetime, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, cora: User, bank: QuestionBank, noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("annotation.jobs.running.send", lambda _job: None)
-    client.force_login(cora)
     for _again in range(2):
-        answer = client.post(reverse("bank-compare", args=[bank.slug]), {"across": "yes"})
+        answer = coordinator.post(reverse("bank-compare", args=[bank.slug]), {"across": "yes"})
     job = Job.objects.get()
     assert answer.headers["Location"] == reverse("job", args=[job.public_id]), "where its progress is, and Cancel"
     told = result_of(job, at=noon)
     assert (told["n_twins"], told["page"]) == (1, page_of(bank))
     assert AuditEvent.objects.get(act="bank.compared").actor == cora
     public = QuestionBank.objects.get(name="Public")
-    answer = client.post(reverse("bank-compare", args=[public.slug]), {"across": "yes"}, follow=True)
+    answer = coordinator.post(reverse("bank-compare", args=[public.slug]), {"across": "yes"}, follow=True)
     assert "public itself" in answer.content.decode()
     assert Job.objects.count() == 1
 
@@ -193,8 +194,7 @@ def test_who_reviews_one_of_the_two_hears_nothing_of_the_pair(
 
 @pytest.mark.parametrize(("read_in", "status"), [("Private", 403), ("Public", 200)])
 def test_who_reads_in_a_study_under_way_hears_nothing_of_the_pair(
-    client: Client,
-    cora: User,
+    coordinator: Client,
     bank: QuestionBank,
     noon: datetime,
     monkeypatch: pytest.MonkeyPatch,
@@ -205,7 +205,6 @@ def test_who_reads_in_a_study_under_way_hears_nothing_of_the_pair(
     read = QuestionBank.objects.get(name=read_in).pk
     for place in ("annotation.validators.validator_plans", "annotation.validators.embedded_questions"):
         monkeypatch.setattr(f"{place}.reads_in_bank", lambda _person, pk: "Study" if pk == read else "")
-    client.force_login(cora)
-    answer = client.get(page_of(bank))
+    answer = coordinator.get(page_of(bank))
     assert answer.status_code == status
     assert "1.00 similar" not in answer.content.decode()

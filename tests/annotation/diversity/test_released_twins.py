@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.jobs import running
-from annotation.models import Finding, Gate, Job, Question, QuestionBank, Release, ReleasedQuestion, Revision, User
+from annotation.models import Finding, Gate, Job, Question, QuestionBank, Release, ReleasedQuestion, Revision
 from annotation.questionbank.checking import QualityRefused
 from annotation.questionbank.duplicates import check_released, find_released
 from tests.annotation.exports.test_releases import chest, wanted  # noqa: F401  # a fixture
@@ -80,19 +80,17 @@ def test_looking_stores_nothing_and_without_a_release_there_is_nothing_to_look_a
         check_released(bank, actor=None, at=noon)
 
 
-def test_the_page_asks_for_it_and_lists_what_was_found(bank: QuestionBank, client: Client, cora: User) -> None:
-    client.force_login(cora)
-    client.post(reverse("bank-compare", args=[bank.slug]), {"released": "yes"})
+def test_the_page_asks_for_it_and_lists_what_was_found(bank: QuestionBank, coordinator: Client) -> None:
+    coordinator.post(reverse("bank-compare", args=[bank.slug]), {"released": "yes"})
     running.run(Job.objects.get().public_id, clock=timezone.now)
-    page = markup(client.get(reverse("bank-near-duplicates", args=[bank.slug]) + "?rule=released_twin"))
+    page = markup(coordinator.get(reverse("bank-near-duplicates", args=[bank.slug]) + "?rule=released_twin"))
     assert "which “Other” released" in page
     assert reverse("question", args=["other", 1]) in page
 
 
 def test_the_dry_run_counts_them_and_says_how_many_it_compared(
     chest: QuestionBank,  # noqa: F811
-    client: Client,
-    cora: User,
+    coordinator: Client,
     noon: datetime,
 ) -> None:
     other = make_bank("Other")
@@ -100,9 +98,8 @@ def test_the_dry_run_counts_them_and_says_how_many_it_compared(
     make_revisions(other, {1: {"stem": mine.stem, "options": mine.options}})
     released(other, [1], noon)
     asked = {"name": "First", "train": 50, "valid": 0, "test": 0, "private": 50, "seed": 1}
-    client.force_login(cora)
     address = reverse("bank-releases", args=[chest.slug])
-    assert "Not compared with the questions of other releases." in markup(client.post(address, asked))
+    assert "Not compared with the questions of other releases." in markup(coordinator.post(address, asked))
 
     dry = printed("release_benchmark", bank="Chest", name="x", dry_run=True, verbosity=0)
     told = json.loads(dry)["near_duplicates_of_releases"]
@@ -111,7 +108,7 @@ def test_the_dry_run_counts_them_and_says_how_many_it_compared(
 
     check_released(chest, actor=None, at=noon)
     Release.objects.update(released_at=noon + timedelta(days=1))
-    page = markup(client.post(address, asked))
+    page = markup(coordinator.post(address, asked))
     assert "1 of 8 are nearly the same as a question of another release" in page
     assert "(similarity 0.9 or above). Compared with 1 released wordings" in page
     assert "1 release came after." in page

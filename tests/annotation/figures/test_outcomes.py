@@ -10,8 +10,7 @@ from matplotlib.patches import Rectangle
 
 from annotation.statistics.kernels.intervals import share
 from annotation.tables.kernels.forms import Width
-from annotation.tables.kernels.grade_bars import COLOURS, Graded, grades_figure
-from annotation.tables.kernels.issue_rates import Issue, outcomes_figure
+from annotation.tables.kernels.row_figures import COLOURS, Graded, Issue, grades_figure, outcomes_figure
 from annotation.tables.kernels.style import in_style
 
 ISSUES = [Issue("Incorrect key", share(12, 60)), Issue("Unclear wording", share(0, 60)), Issue("Rare", share(1, 4))]

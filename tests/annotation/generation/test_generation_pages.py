@@ -14,7 +14,7 @@ from annotation.enums import RoundState, RoundSteps
 from annotation.generation.generation_progress import GenerationProgress
 from annotation.models import GenerationRun, QuestionBank, Revision, SendingPermission, User
 from annotation.questionbank.filters import BankSearch
-from annotation.site.slugs import listed
+from annotation.site.sentences import listed
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.generation.made import bank_with_reports, written_run
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, HERE, NOON

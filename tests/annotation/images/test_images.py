@@ -28,32 +28,30 @@ from .test_uploads import Reports
 
 
 def test_the_list_filters_and_says_what_is_missing(
-    client: Client, cora: User, make_image: MakeImage, bank: QuestionBank
+    coordinator: Client, make_image: MakeImage, bank: QuestionBank
 ) -> None:
-    client.force_login(cora)
-    assert "No image is here yet" in client.get(reverse("images")).content.decode()
+    assert "No image is here yet" in coordinator.get(reverse("images")).content.decode()
     make_image(attribution="Institute X")
     Image.objects.create(exam=Exam.objects.create(bank=bank, pseudonym="E1"))
-    page = client.get(reverse("images")).content.decode()
+    page = coordinator.get(reverse("images")).content.decode()
     assert "2 images" in page
     assert "Institute X" in page
     assert "missing" in page
-    pending = client.get(reverse("images"), {"state": "pending", "bank": "bank"}).content.decode()
+    pending = coordinator.get(reverse("images"), {"state": "pending", "bank": "bank"}).content.decode()
     assert "Institute X" not in pending
     assert "their files are missing" in pending
-    fragment = client.get(reverse("images"), headers={"HX-Request": "true"}).content.decode()
+    fragment = coordinator.get(reverse("images"), headers={"HX-Request": "true"}).content.decode()
     assert fragment.lstrip().startswith('<div id="image-list">')
-    assert client.get(reverse("images"), {"state": "nonsense"}).status_code == 200
+    assert coordinator.get(reverse("images"), {"state": "nonsense"}).status_code == 200
 
 
 def test_the_list_asks_as_much_for_many_as_for_few(
-    client: Client, cora: User, make_image: MakeImage, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, make_image: MakeImage, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(5):
         make_image()
-    client.force_login(cora)
     with django_assert_max_num_queries(8):
-        assert client.get(reverse("images")).status_code == 200
+        assert coordinator.get(reverse("images")).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -66,55 +64,49 @@ def test_the_list_asks_as_much_for_many_as_for_few(
         (ImageState.REMOVED, "was removed"),
     ],
 )
-def test_the_page_in_each_state(
-    client: Client, cora: User, make_image: MakeImage, state: ImageState, words: str
-) -> None:
+def test_the_page_in_each_state(coordinator: Client, make_image: MakeImage, state: ImageState, words: str) -> None:
     image = make_image(state)
-    client.force_login(cora)
-    page = client.get(reverse("image", args=[image.public_id])).content.decode()
+    page = coordinator.get(reverse("image", args=[image.public_id])).content.decode()
     assert words in page
     assert ("/images/" + image.renditions.all()[0].name in page) is (state == ImageState.AVAILABLE)
 
 
-def test_a_view_is_corrected_with_an_audit_row(client: Client, cora: User, make_image: MakeImage) -> None:
+def test_a_view_is_corrected_with_an_audit_row(coordinator: Client, make_image: MakeImage) -> None:
     image = make_image()
-    client.force_login(cora)
     address = reverse("image-view", args=[image.public_id])
-    assert client.post(address, {"view_position": "LL", "laterality": "L"}).status_code == 302
+    assert coordinator.post(address, {"view_position": "LL", "laterality": "L"}).status_code == 302
     image.refresh_from_db()
     assert (image.view_position, image.laterality) == ("LL", "L")
     event = AuditEvent.objects.get(act="image.view_corrected")
     assert event.facts == {"before": ["unknown", ""], "after": ["LL", "L"]}
-    client.post(address, {"view_position": "LL", "laterality": "L"})
+    coordinator.post(address, {"view_position": "LL", "laterality": "L"})
     assert AuditEvent.objects.filter(act="image.view_corrected").count() == 1
-    refused = client.post(address, {"view_position": "XX"}, follow=True)
+    refused = coordinator.post(address, {"view_position": "XX"}, follow=True)
     assert "Select a valid choice" in refused.content.decode()
-    assert client.get(address).status_code == 405
+    assert coordinator.get(address).status_code == 405
 
 
 @pytest.mark.logs("image.credited")
-def test_credits_are_stored(client: Client, cora: User, make_image: MakeImage) -> None:
+def test_credits_are_stored(coordinator: Client, make_image: MakeImage) -> None:
     image = make_image()
-    client.force_login(cora)
     address = reverse("image-credits", args=[image.public_id])
-    client.post(address, {"attribution": "Institute <X>", "licence": "CC0"})
+    coordinator.post(address, {"attribution": "Institute <X>", "licence": "CC0"})
     image.refresh_from_db()
     assert (image.attribution, image.licence) == ("Institute <X>", "CC0")
-    assert "Institute <X>" not in client.get(reverse("image", args=[image.public_id])).content.decode()
-    refused = client.post(address, {"attribution": "x" * 301}, follow=True)
+    assert "Institute <X>" not in coordinator.get(reverse("image", args=[image.public_id])).content.decode()
+    refused = coordinator.post(address, {"attribution": "x" * 301}, follow=True)
     assert "at most 300 characters" in refused.content.decode()
 
 
-def test_a_coordinator_can_quarantine(client: Client, cora: User, make_image: MakeImage) -> None:
+def test_a_coordinator_can_quarantine(coordinator: Client, make_image: MakeImage) -> None:
     image = make_image()
-    client.force_login(cora)
     address = reverse("image-quarantine", args=[image.public_id])
-    refused = client.post(address, {"reason": ""}, follow=True)
+    refused = coordinator.post(address, {"reason": ""}, follow=True)
     assert "Say in a few words why." in refused.content.decode()
-    client.post(address, {"reason": "a name on the collar"})
+    coordinator.post(address, {"reason": "a name on the collar"})
     image.refresh_from_db()
     assert image.state == ImageState.QUARANTINED
-    assert client.get(reverse("image", args=["nothing"])).status_code == 404
+    assert coordinator.get(reverse("image", args=["nothing"])).status_code == 404
 
 
 # --- Views that files state and nobody understands: told after an import, and mapped by one act ---
@@ -133,18 +125,17 @@ def say(client: Client, words: str, view: str, means: str) -> str:
     return markup(client.post(reverse("views-said"), sent, follow=True))
 
 
-def test_one_act_maps_all_images_with_the_same_words(client: Client, films: None, cora: User) -> None:
-    client.force_login(cora)
+def test_one_act_maps_all_images_with_the_same_words(coordinator: Client, films: None) -> None:
     first, _second, third = Image.objects.order_by("pk")[:3]
     assert stated_views() == [
         StatedView("LIGGEND", ViewPosition.UNKNOWN, 2, first.public_id),
         StatedView("Z Q", ViewPosition.UNKNOWN, 1, third.public_id),
     ]
-    assert "The views of 2 images are changed." in say(client, "LIGGEND", "unknown", "AP")
+    assert "The views of 2 images are changed." in say(coordinator, "LIGGEND", "unknown", "AP")
     assert Image.objects.filter(view_position="AP").count() == 2
     facts = AuditEvent.objects.get(act="images.views_said").facts
     assert facts == {"before": "unknown", "after": "AP", "images": 2}
-    say(client, "LIGGEND", "AP", "unknown")
+    say(coordinator, "LIGGEND", "AP", "unknown")
     assert Image.objects.filter(view_position="unknown").count() == 3
 
 
@@ -152,31 +143,28 @@ def test_one_act_maps_all_images_with_the_same_words(client: Client, films: None
     ("words", "view", "means"), [("LIGGEND", "PA", "AP"), ("PA", "PA", "AP"), ("Z Q", "unknown", "X")]
 )
 def test_what_is_not_on_the_page_changes_nothing(
-    client: Client, films: None, cora: User, words: str, view: str, means: str
+    coordinator: Client, films: None, words: str, view: str, means: str
 ) -> None:
-    client.force_login(cora)
     before = list(Image.objects.values_list("view_position", flat=True))
-    assert "Nothing was changed." in say(client, words, view, means)
+    assert "Nothing was changed." in say(coordinator, words, view, means)
     assert list(Image.objects.values_list("view_position", flat=True)) == before
 
 
-def test_rows_that_are_said_together_change_no_image_twice(client: Client, films: None, cora: User) -> None:
-    client.force_login(cora)
+def test_rows_that_are_said_together_change_no_image_twice(coordinator: Client, films: None) -> None:
     first, second = Image.objects.filter(view_position="unknown").order_by("pk")[:2]
     Image.objects.filter(pk=first.pk).update(view_position="PA")
     sent = {"words": ["LIGGEND"] * 2, "view": ["unknown", "PA"], "means": ["PA", "unknown"]}
-    client.post(reverse("views-said"), sent)
+    coordinator.post(reverse("views-said"), sent)
     views = dict(Image.objects.values_list("pk", "view_position"))
     assert (views[first.pk], views[second.pk]) == ("unknown", "PA")
 
 
-def test_images_in_the_bin_keep_their_view(client: Client, films: None, cora: User, noon: datetime) -> None:
-    client.force_login(cora)
+def test_images_in_the_bin_keep_their_view(coordinator: Client, films: None, noon: datetime) -> None:
     image = Image.objects.filter(view_position="unknown").order_by("pk").first()
     assert image
     gone = QuestionBank.objects.create(name="Gone", slug="gone", created_at=noon, deleted_at=noon)
     Exam.objects.filter(pk=image.exam_id).update(bank=gone)
-    assert "The view of 1 image is changed." in say(client, "LIGGEND", "unknown", "AP")
+    assert "The view of 1 image is changed." in say(coordinator, "LIGGEND", "unknown", "AP")
     image.refresh_from_db()
     assert image.view_position == ViewPosition.UNKNOWN
 
@@ -190,9 +178,8 @@ def test_words_that_are_not_shown_have_no_common_meaning(home: Path, noon: datet
     assert stated_views() == []
 
 
-def test_without_such_words_the_page_says_so(client: Client, cora: User) -> None:
-    client.force_login(cora)
-    assert "No stated view waits for its meaning." in markup(client.get(reverse("views-said")))
+def test_without_such_words_the_page_says_so(coordinator: Client) -> None:
+    assert "No stated view waits for its meaning." in markup(coordinator.get(reverse("views-said")))
 
 
 # --- Files with planted identifiers, sent by page: none of them is in anything that the site serves afterwards ---
@@ -219,19 +206,18 @@ def addresses(upload: Upload) -> Iterator[str]:
 
 
 def test_no_page_and_no_file_serves_a_planted_identifier(
-    client: Client, cora: User, home: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch, noon: datetime
+    coordinator: Client, cora: User, home: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch, noon: datetime
 ) -> None:
     Membership.objects.create(user=cora, role=Role.DEIDENTIFIER, granted_at=noon)
-    client.force_login(cora)
     files = [
         SimpleUploadedFile(path.name, path.read_bytes()) for path in sorted((shared_data / "hostile/phi").iterdir())
     ]
-    assert client.post(reverse("upload-new"), {"files": files}).status_code == 302
+    assert coordinator.post(reverse("upload-new"), {"files": files}).status_code == 302
     upload = Upload.objects.get()
     monkeypatch.setattr(text, "find_text", lambda *_given: [])
     result = uploading.ingest_upload(Reports(), {"upload": upload.public_id})
     assert (result["images"], result["quarantined"]) == (len(files), 1)
     Job.objects.update(state=JobState.SUCCEEDED, result=result)
-    served = {address: whole(client.get(address)) for address in addresses(upload)}
+    served = {address: whole(coordinator.get(address)) for address in addresses(upload)}
     assert len(served) > 3 * len(files)
     assert not planted_in(served, planted_forms(shared_data / "hostile"))

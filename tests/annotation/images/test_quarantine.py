@@ -64,12 +64,11 @@ def test_the_search_decides(
 
 
 def test_the_page_is_headed_by_the_image_and_tells_its_history_in_words(
-    client: Client, make_image: MakeImage, dina: User, noon: datetime
+    deidentifier: Client, make_image: MakeImage, dina: User, noon: datetime
 ) -> None:
     image = make_image(source_sha256="0123456789abcdef" * 4)
     quarantine.quarantine_image(image, reason="a flag", actor=dina, at=noon)
-    client.force_login(dina)
-    page = markup(client.get(reverse("quarantined-image", args=[image.public_id])))
+    page = markup(deidentifier.get(reverse("quarantined-image", args=[image.public_id])))
     heading = strip_tags(page.partition("<h1>")[2].partition("</h1>")[0])
     assert heading == "Image 0123456789ab"
     assert "view not known" in page
@@ -207,39 +206,35 @@ def test_remove_deletes_the_pixels_and_keeps_the_row(make_image: MakeImage, dina
     assert last_event(image).act == "image.removed"
 
 
-def test_the_list_and_the_count_in_the_navigation(client: Client, dina: User, make_image: MakeImage) -> None:
-    client.force_login(dina)
-    assert "Nothing is in quarantine" in client.get(reverse("quarantine")).content.decode()
+def test_the_list_and_the_count_in_the_navigation(deidentifier: Client, make_image: MakeImage) -> None:
+    assert "Nothing is in quarantine" in deidentifier.get(reverse("quarantine")).content.decode()
     image = make_image(ImageState.QUARANTINED, state_reason="Text in the pixels.")
-    page = client.get(reverse("quarantine")).content.decode()
+    page = deidentifier.get(reverse("quarantine")).content.decode()
     assert "Text in the pixels." in page
     assert '<span class="tag warn">1</span>' in page
     assert reverse("quarantined-image", args=[image.public_id]) in page
 
 
-def test_the_page_draws_the_boxes(client: Client, dina: User, make_image: MakeImage) -> None:
+def test_the_page_draws_the_boxes(deidentifier: Client, make_image: MakeImage) -> None:
     image = make_image(ImageState.QUARANTINED, text_findings=[FINDING])
-    client.force_login(dina)
-    page = client.get(reverse("quarantined-image", args=[image.public_id])).content.decode()
+    page = deidentifier.get(reverse("quarantined-image", args=[image.public_id])).content.decode()
     assert '<rect class="box" x="10" y="10" width="20" height="8"/>' in page
     assert 'name="width" min="1" value="20"' in page
     assert "style=" not in page
 
 
-def test_only_what_is_in_quarantine(client: Client, dina: User, make_image: MakeImage) -> None:
-    client.force_login(dina)
+def test_only_what_is_in_quarantine(deidentifier: Client, make_image: MakeImage) -> None:
     for name in (make_image().public_id, "nothing"):
-        assert client.get(reverse("quarantined-image", args=[name])).status_code == 404
-        assert client.post(reverse("quarantine-release", args=[name]), {"reason": "x"}).status_code == 404
+        assert deidentifier.get(reverse("quarantined-image", args=[name])).status_code == 404
+        assert deidentifier.post(reverse("quarantine-release", args=[name]), {"reason": "x"}).status_code == 404
 
 
-def test_acts_by_page(client: Client, dina: User, make_image: MakeImage) -> None:
+def test_acts_by_page(deidentifier: Client, make_image: MakeImage) -> None:
     image = make_image(ImageState.QUARANTINED)
-    client.force_login(dina)
     boxes = {"x": ["1", ""], "y": ["1", ""], "width": ["5", ""], "height": ["5", ""]}
     address = reverse("quarantine-mask", args=[image.public_id])
     before = image.object_name
-    asked = client.post(address, {**boxes, "reason": "name"})
+    asked = deidentifier.post(address, {**boxes, "reason": "name"})
     assert asked.status_code == 200
     assert "This cannot be undone." in asked.content.decode()
     image.refresh_from_db()
@@ -247,12 +242,12 @@ def test_acts_by_page(client: Client, dina: User, make_image: MakeImage) -> None
     sent = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked.content.decode()))
     sent.pop("csrfmiddlewaretoken", None)
     assert sent == {"confirmed": "yes", "x": "1", "y": "1", "width": "5", "height": "5", "reason": "name"}
-    answer = client.post(address, sent)
+    answer = deidentifier.post(address, sent)
     assert answer.status_code == 302
     image.refresh_from_db()
     assert image.object_name != before
-    assert client.get(reverse("quarantine-release", args=[image.public_id])).status_code == 405
-    answer = client.post(reverse("quarantine-release", args=[image.public_id]), {"reason": "clean now"})
+    assert deidentifier.get(reverse("quarantine-release", args=[image.public_id])).status_code == 405
+    answer = deidentifier.post(reverse("quarantine-release", args=[image.public_id]), {"reason": "clean now"})
     assert answer["Location"] == reverse("quarantine")
     image.refresh_from_db()
     assert image.state == ImageState.AVAILABLE
@@ -269,35 +264,32 @@ def test_acts_by_page(client: Client, dina: User, make_image: MakeImage) -> None
         {},
     ],
 )
-def test_boxes_that_make_no_sense(
-    client: Client, dina: User, make_image: MakeImage, boxes: dict[str, list[str]]
-) -> None:
+def test_boxes_that_make_no_sense(deidentifier: Client, make_image: MakeImage, boxes: dict[str, list[str]]) -> None:
     image = make_image(ImageState.QUARANTINED)
-    client.force_login(dina)
-    answer = client.post(reverse("quarantine-mask", args=[image.public_id]), {**boxes, "reason": "x"})
+    answer = deidentifier.post(reverse("quarantine-mask", args=[image.public_id]), {**boxes, "reason": "x"})
     assert answer.status_code == 422
     assert 'class="notice error"' in answer.content.decode()
 
 
-def test_a_missing_reason_is_asked_for(client: Client, dina: User, make_image: MakeImage) -> None:
+def test_a_missing_reason_is_asked_for(deidentifier: Client, make_image: MakeImage) -> None:
     image = make_image(ImageState.QUARANTINED)
-    client.force_login(dina)
     for act in ("quarantine-release", "quarantine-remove"):
-        answer = client.post(reverse(act, args=[image.public_id]), {"reason": " "})
+        answer = deidentifier.post(reverse(act, args=[image.public_id]), {"reason": " "})
         assert answer.status_code == 422
         assert "Say in a few words why" in answer.content.decode()
 
 
 def test_a_decision_leads_to_the_next_image_and_after_the_last_one_to_the_list(
-    client: Client, dina: User, make_image: MakeImage, noon: datetime
+    deidentifier: Client, make_image: MakeImage, noon: datetime
 ) -> None:
     images = [make_image(ImageState.QUARANTINED, state_reason="text") for _ in range(3)]
     for minutes, image in zip((2, 1, 3), images, strict=True):
         Image.objects.filter(pk=image.pk).update(ingested_at=noon + timedelta(minutes=minutes))
-    client.force_login(dina)
 
     def decide(image: Image) -> str:
-        return client.post(reverse("quarantine-release", args=[image.public_id]), {"reason": "an arrow"})["Location"]
+        return deidentifier.post(reverse("quarantine-release", args=[image.public_id]), {"reason": "an arrow"})[
+            "Location"
+        ]
 
     first, second, third = images[1], images[0], images[2]  # in the order of the list
     assert decide(second) == reverse("quarantined-image", args=[third.public_id])

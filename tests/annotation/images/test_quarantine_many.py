@@ -40,9 +40,8 @@ def held(make_image: MakeImage) -> list[Image]:
     return [make_image(HELD, state_reason="Text in the pixels."), make_image(HELD, text_findings=[FINDING])]
 
 
-def test_the_list_has_a_box_for_each_image_and_one_for_all(client: Client, dina: User, held: list[Image]) -> None:
-    client.force_login(dina)
-    page = client.get(reverse("quarantine")).content.decode()
+def test_the_list_has_a_box_for_each_image_and_one_for_all(deidentifier: Client, held: list[Image]) -> None:
+    page = deidentifier.get(reverse("quarantine")).content.decode()
     assert re.findall(r'name="image" value="([^"]+)"', page) == [image.public_id for image in held]
     assert "data-select-all" in page
 
@@ -52,10 +51,9 @@ def test_the_list_has_a_box_for_each_image_and_one_for_all(client: Client, dina:
     [("release", "In 1 of them text was found"), ("remove", "deleted for good. This cannot be undone")],
 )
 def test_what_follows_is_said_before_anything_changes(
-    client: Client, dina: User, held: list[Image], decision: str, words: str
+    deidentifier: Client, held: list[Image], decision: str, words: str
 ) -> None:
-    client.force_login(dina)
-    answer = client.post(reverse("quarantine-decide"), sent(held, decision))
+    answer = deidentifier.post(reverse("quarantine-decide"), sent(held, decision))
     page = answer.content.decode()
     assert (answer.status_code, states(held)) == (200, [HELD, HELD])
     assert words in page
@@ -63,29 +61,27 @@ def test_what_follows_is_said_before_anything_changes(
 
 
 def test_an_image_that_nobody_searched_is_not_said_to_hold_no_text(
-    client: Client, dina: User, make_image: MakeImage, noon: datetime
+    deidentifier: Client, make_image: MakeImage, noon: datetime
 ) -> None:
     searched, unsearched = make_image(HELD), make_image(HELD)
     for image, rule in ((searched, "text-3"), (unsearched, "none")):
         record("image.searched", actor=None, at=noon, subject=image, facts={"rule": rule})
-    client.force_login(dina)
-    page = client.post(reverse("quarantine-decide"), sent([searched, unsearched], "release")).content.decode()
+    page = deidentifier.post(reverse("quarantine-decide"), sent([searched, unsearched], "release")).content.decode()
     said = ["no text but allowed words" in one for one in page.split('<ul class="cards large">')[1].split("</li>")[:2]]
     assert sorted(said) == [False, True]
     assert page.count("not searched for text") == 1
-    history = client.get(reverse("quarantined-image", args=[unsearched.public_id])).content.decode()
+    history = deidentifier.get(reverse("quarantined-image", args=[unsearched.public_id])).content.decode()
     assert "not searched for text: the search is not installed" in history
 
 
-def test_found_text_is_shown_large_beside_the_whole_image(client: Client, dina: User, make_image: MakeImage) -> None:
+def test_found_text_is_shown_large_beside_the_whole_image(deidentifier: Client, make_image: MakeImage) -> None:
     apart = [{**FINDING, "box": [x, y, 6, 4]} for y in (2, 20, 40) for x in (2, 30, 60)]
     allowed = {**FINDING, "box": [50, 50, 9, 4], "allowed": True}
     make_image(HELD, text_findings=[FINDING, allowed])
     make_image(HELD, text_findings=[allowed])
     make_image(HELD, text_findings=apart)
     make_image(HELD)
-    client.force_login(dina)
-    page = client.post(reverse("quarantine-decide"), sent(list(Image.objects.all()), "release")).content.decode()
+    page = deidentifier.post(reverse("quarantine-decide"), sent(list(Image.objects.all()), "release")).content.decode()
     marked, allowed_only, many, none = page.split('<ul class="cards large">')[1].split("</li>")[:4]
     preview = Image.objects.order_by("pk")[0].renditions.get(kind=RenditionKind.PREVIEW)
     address = reverse("quarantine-rendition", args=[preview.name])
@@ -97,9 +93,10 @@ def test_found_text_is_shown_large_beside_the_whole_image(client: Client, dina: 
     assert "<svg" not in none
 
 
-def test_release_of_many_writes_an_event_for_each(client: Client, dina: User, held: list[Image]) -> None:
-    client.force_login(dina)
-    answer = client.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows only"))
+def test_release_of_many_writes_an_event_for_each(deidentifier: Client, dina: User, held: list[Image]) -> None:
+    answer = deidentifier.post(
+        reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows only")
+    )
     assert answer["Location"] == reverse("quarantine")
     assert states(held) == [ImageState.AVAILABLE] * 2
     events = AuditEvent.objects.filter(act="image.released").order_by("id")
@@ -113,18 +110,21 @@ def notices(page: str) -> list[str]:
     return [" ".join(strip_tags(one).split()) for one in found]
 
 
-def test_a_release_is_told_in_one_box(client: Client, dina: User, held: list[Image]) -> None:
+def test_a_release_is_told_in_one_box(deidentifier: Client, held: list[Image]) -> None:
     """The one that offers to undo it; where that is not on the page, as on the next image, a sentence."""
-    client.force_login(dina)
-    answer = client.post(reverse("quarantine-release", args=[held[0].public_id]), {"reason": "arrows"}, follow=True)
+    answer = deidentifier.post(
+        reverse("quarantine-release", args=[held[0].public_id]), {"reason": "arrows"}, follow=True
+    )
     assert [one for one in notices(answer.content.decode()) if "released" in one] == [
         "The image is released: it can be seen where its questions are reviewed."
     ]
-    answer = client.post(reverse("quarantine-release", args=[held[1].public_id]), {"reason": "arrows"}, follow=True)
+    answer = deidentifier.post(
+        reverse("quarantine-release", args=[held[1].public_id]), {"reason": "arrows"}, follow=True
+    )
     [told] = notices(answer.content.decode())
     assert told.startswith("Your last decision released 1 image. Put it back")
-    client.post(reverse("quarantine-undo"), follow=True)
-    answer = client.post(
+    deidentifier.post(reverse("quarantine-undo"), follow=True)
+    answer = deidentifier.post(
         reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows"), follow=True
     )
     [told] = notices(answer.content.decode())
@@ -132,36 +132,34 @@ def test_a_release_is_told_in_one_box(client: Client, dina: User, held: list[Ima
 
 
 @pytest.mark.django_db(transaction=True)
-def test_removal_of_many_deletes_their_pixels(client: Client, dina: User, held: list[Image]) -> None:
-    client.force_login(dina)
-    client.post(reverse("quarantine-decide"), sent(held, "remove", confirmed="yes", reason="not ours"))
+def test_removal_of_many_deletes_their_pixels(deidentifier: Client, held: list[Image]) -> None:
+    deidentifier.post(reverse("quarantine-decide"), sent(held, "remove", confirmed="yes", reason="not ours"))
     assert states(held) == [ImageState.REMOVED] * 2
     assert AuditEvent.objects.filter(act="image.removed").count() == 2
-    page = client.get(reverse("quarantine")).content.decode()
+    page = deidentifier.get(reverse("quarantine")).content.decode()
     assert "Your last decision released" not in page  # what is deleted cannot be put back
 
 
-def test_a_reason_is_asked_for_once(client: Client, dina: User, held: list[Image]) -> None:
-    client.force_login(dina)
-    answer = client.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason=" "))
+def test_a_reason_is_asked_for_once(deidentifier: Client, held: list[Image]) -> None:
+    answer = deidentifier.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason=" "))
     assert answer.status_code == 422
     assert "Say in a few words why" in answer.content.decode()
     assert states(held) == [HELD, HELD]
 
 
 @pytest.mark.parametrize("decision", ["release", "mask", ""])
-def test_nothing_selected_or_no_such_decision(client: Client, dina: User, held: list[Image], decision: str) -> None:
-    client.force_login(dina)
+def test_nothing_selected_or_no_such_decision(deidentifier: Client, held: list[Image], decision: str) -> None:
     images = [] if decision == "release" else held
-    answer = client.post(reverse("quarantine-decide"), sent(images, decision, confirmed="yes", reason="x"), follow=True)
+    answer = deidentifier.post(
+        reverse("quarantine-decide"), sent(images, decision, confirmed="yes", reason="x"), follow=True
+    )
     assert "Select at least one image" in answer.content.decode()
     assert states(held) == [HELD, HELD]
 
 
-def test_only_what_is_in_quarantine_is_decided_upon(client: Client, dina: User, make_image: MakeImage) -> None:
+def test_only_what_is_in_quarantine_is_decided_upon(deidentifier: Client, make_image: MakeImage) -> None:
     seen, held = make_image(), make_image(HELD)
-    client.force_login(dina)
-    client.post(reverse("quarantine-decide"), sent([seen, held], "remove", confirmed="yes", reason="x"))
+    deidentifier.post(reverse("quarantine-decide"), sent([seen, held], "remove", confirmed="yes", reason="x"))
     assert states([seen, held]) == [ImageState.AVAILABLE, ImageState.REMOVED]
 
 
@@ -189,21 +187,19 @@ def test_no_decision_without_a_reason(dina: User, held: list[Image], noon: datet
     assert states(held) == [HELD, HELD]
 
 
-def test_a_release_of_many_can_be_undone_once(client: Client, dina: User, held: list[Image]) -> None:
-    client.force_login(dina)
-    client.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows"))
-    assert "Put them back into quarantine" in client.get(reverse("quarantine")).content.decode()
-    client.post(reverse("quarantine-undo"))
+def test_a_release_of_many_can_be_undone_once(deidentifier: Client, dina: User, held: list[Image]) -> None:
+    deidentifier.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows"))
+    assert "Put them back into quarantine" in deidentifier.get(reverse("quarantine")).content.decode()
+    deidentifier.post(reverse("quarantine-undo"))
     assert states(held) == [HELD, HELD]
     assert AuditEvent.objects.filter(act="image.quarantined", actor=dina).count() == 2
-    assert "Put them back" not in client.get(reverse("quarantine")).content.decode()
-    assert client.post(reverse("quarantine-undo")).status_code == 302
+    assert "Put them back" not in deidentifier.get(reverse("quarantine")).content.decode()
+    assert deidentifier.post(reverse("quarantine-undo")).status_code == 302
 
 
-def test_a_single_release_can_be_undone_too(client: Client, dina: User, held: list[Image]) -> None:
-    client.force_login(dina)
-    client.post(reverse("quarantine-release", args=[held[0].public_id]), {"reason": "an arrow"})
-    client.post(reverse("quarantine-undo"))
+def test_a_single_release_can_be_undone_too(deidentifier: Client, held: list[Image]) -> None:
+    deidentifier.post(reverse("quarantine-release", args=[held[0].public_id]), {"reason": "an arrow"})
+    deidentifier.post(reverse("quarantine-undo"))
     assert states(held) == [HELD, HELD]
 
 
@@ -211,21 +207,19 @@ def released(client: Client, images: list[Image]) -> None:
     client.post(reverse("quarantine-decide"), sent(images, "release", confirmed="yes", reason="arrows"))
 
 
-def test_undo_leaves_what_a_colleague_decided_later(client: Client, dina: User, held: list[Image]) -> None:
-    client.force_login(dina)
-    released(client, held)
+def test_undo_leaves_what_a_colleague_decided_later(deidentifier: Client, held: list[Image]) -> None:
+    released(deidentifier, held)
     colleague = make_person("Dora", Role.DEIDENTIFIER)
     quarantine.quarantine_image(held[0], reason="a wristband", actor=colleague, at=timezone.now())
     quarantine.release(held[0], reason="no name on it", actor=colleague, at=timezone.now())
-    assert "released 1 image" in client.get(reverse("quarantine")).content.decode()
-    page = client.post(reverse("quarantine-undo"), follow=True).content.decode()
+    assert "released 1 image" in deidentifier.get(reverse("quarantine")).content.decode()
+    page = deidentifier.post(reverse("quarantine-undo"), follow=True).content.decode()
     assert states(held) == [ImageState.AVAILABLE, HELD]
     assert "Somebody else decided about 1 image" in page
 
 
-def test_undo_leaves_an_older_release_of_the_same_person(client: Client, dina: User, held: list[Image]) -> None:
-    client.force_login(dina)
-    released(client, held)
+def test_undo_leaves_an_older_release_of_the_same_person(deidentifier: Client, dina: User, held: list[Image]) -> None:
+    released(deidentifier, held)
     AuditEvent.objects.bulk_create(
         AuditEvent(
             at=timezone.now() - timedelta(days=1), actor=dina, act="image.released", subject_type="image",
@@ -233,7 +227,7 @@ def test_undo_leaves_an_older_release_of_the_same_person(client: Client, dina: U
         )
         for image in held[:1]
     )  # fmt: skip
-    client.post(reverse("quarantine-undo"))
+    deidentifier.post(reverse("quarantine-undo"))
     assert states(held) == [ImageState.AVAILABLE, HELD]
 
 
@@ -249,44 +243,41 @@ def test_the_check_and_the_undoing_are_one_step(dina: User, held: list[Image], n
 
 
 def test_undo_asks_first_where_readers_see_an_image(
-    client: Client, dina: User, held: list[Image], monkeypatch: pytest.MonkeyPatch
+    deidentifier: Client, held: list[Image], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client.force_login(dina)
-    released(client, held)
+    released(deidentifier, held)
     contribute(monkeypatch, image_uses=(lambda pk: ["Study 1"] if pk == held[0].pk else [],))
-    asked = client.post(reverse("quarantine-undo"))
+    asked = deidentifier.post(reverse("quarantine-undo"))
     assert (asked.status_code, states(held)) == (200, [ImageState.AVAILABLE] * 2)
     assert "“Study 1”" in asked.content.decode()
-    client.post(reverse("quarantine-undo"), {"confirmed": "yes"})
+    deidentifier.post(reverse("quarantine-undo"), {"confirmed": "yes"})
     assert states(held) == [HELD, HELD]
 
 
 @pytest.mark.parametrize("decision", ["remove", "remove one", "mask"])
 def test_a_later_decision_ends_the_offer_to_undo(
-    client: Client, dina: User, held: list[Image], make_image: MakeImage, decision: str
+    deidentifier: Client, dina: User, held: list[Image], make_image: MakeImage, decision: str
 ) -> None:
     other = make_image(HELD)
-    client.force_login(dina)
-    released(client, held)
+    released(deidentifier, held)
     if decision == "remove":
-        client.post(reverse("quarantine-decide"), sent([other], "remove", confirmed="yes", reason="not ours"))
+        deidentifier.post(reverse("quarantine-decide"), sent([other], "remove", confirmed="yes", reason="not ours"))
     elif decision == "remove one":
-        client.post(reverse("quarantine-remove", args=[other.public_id]), {"reason": "not ours"})
+        deidentifier.post(reverse("quarantine-remove", args=[other.public_id]), {"reason": "not ours"})
     else:
         box = {"x": [1], "y": [1], "width": [9], "height": [9], "reason": "a name", "confirmed": "yes"}
-        client.post(reverse("quarantine-mask", args=[other.public_id]), box)
+        deidentifier.post(reverse("quarantine-mask", args=[other.public_id]), box)
     assert AuditEvent.objects.filter(subject_id=other.public_id, actor=dina).exists()
-    assert "Your last decision released" not in client.get(reverse("quarantine")).content.decode()
-    client.post(reverse("quarantine-undo"))
+    assert "Your last decision released" not in deidentifier.get(reverse("quarantine")).content.decode()
+    deidentifier.post(reverse("quarantine-undo"))
     assert states(held) == [ImageState.AVAILABLE] * 2
 
 
 def test_the_list_asks_for_no_row_by_row(
-    client: Client, dina: User, make_image: MakeImage, django_assert_max_num_queries: DjangoAssertNumQueries
+    deidentifier: Client, make_image: MakeImage, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     images = [make_image(HELD) for _ in range(6)]
-    client.force_login(dina)
     with django_assert_max_num_queries(9):
-        client.get(reverse("quarantine"))
+        deidentifier.get(reverse("quarantine"))
     with django_assert_max_num_queries(9):
-        client.post(reverse("quarantine-decide"), sent(images, "release"))
+        deidentifier.post(reverse("quarantine-decide"), sent(images, "release"))

@@ -16,7 +16,7 @@ from annotation.imaging.kernels.text import TextFinding
 from annotation.ingest import quarantine, searching
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
-from annotation.views.ingest import quarantine_words
+from annotation.views.ingest import quarantine as quarantine_pages
 from tests.pages import markup
 from tests.refusals import refuses
 
@@ -247,7 +247,7 @@ def test_the_page_lists_a_page_of_them_and_loads_no_other(
     make_image(ImageState.QUARANTINED)
     reads("LIEGEND")
     searching.search_quarantined(Reports(), {})
-    monkeypatch.setattr(quarantine_words, "IMAGES_PER_PAGE", 2)
+    monkeypatch.setattr(quarantine_pages, "IMAGES_PER_PAGE", 2)
     loaded: list[object] = []
     made = Image.from_db.__func__  # type: ignore[attr-defined]
 

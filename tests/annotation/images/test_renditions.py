@@ -25,23 +25,21 @@ def address(image: Image, kind: RenditionKind = RenditionKind.FULL, route: str =
     return reverse(route, args=[rendition_of(image, kind).name])
 
 
-def test_full_depth_as_zstd_and_as_gzip_is_the_same(client: Client, cora: User, make_image: MakeImage) -> None:
+def test_full_depth_as_zstd_and_as_gzip_is_the_same(coordinator: Client, make_image: MakeImage) -> None:
     image = make_image()
-    client.force_login(cora)
-    modern = client.get(address(image), headers={"Accept-Encoding": "gzip, br, zstd"})
-    old = client.get(address(image), headers={"Accept-Encoding": "gzip, zstd;q=0"})
+    modern = coordinator.get(address(image), headers={"Accept-Encoding": "gzip, br, zstd"})
+    old = coordinator.get(address(image), headers={"Accept-Encoding": "gzip, zstd;q=0"})
     assert (modern["Content-Encoding"], old["Content-Encoding"]) == ("zstd", "gzip")
     planes = zstandard.ZstdDecompressor().decompress(modern.content, max_output_size=2 * 60 * 80)
     assert planes == gzip.decompress(old.content)
     assert payload_of(modern.content, 80, 60).shape == (60, 80)
 
 
-def test_gzip_is_made_once_and_kept(client: Client, cora: User, make_image: MakeImage) -> None:
+def test_gzip_is_made_once_and_kept(coordinator: Client, make_image: MakeImage) -> None:
     image = make_image()
-    client.force_login(cora)
-    first = client.get(address(image)).content
+    first = coordinator.get(address(image)).content
     assert Rendition.objects.filter(image=image, kind=RenditionKind.FULL_GZIP).count() == 1
-    assert client.get(address(image)).content == first
+    assert coordinator.get(address(image)).content == first
     assert Rendition.objects.filter(image=image).count() == 3
 
 
@@ -62,16 +60,15 @@ def test_a_thumbnail_is_drawn_once_for_whoever_may_see_the_image(
     assert client.get(small).status_code == 404
 
 
-def test_the_headers_tell_nothing_and_keep_it_private(client: Client, cora: User, make_image: MakeImage) -> None:
+def test_the_headers_tell_nothing_and_keep_it_private(coordinator: Client, make_image: MakeImage) -> None:
     image = make_image()
-    client.force_login(cora)
-    full = client.get(address(image), headers={"Accept-Encoding": "zstd"})
+    full = coordinator.get(address(image), headers={"Accept-Encoding": "zstd"})
     assert full["Cache-Control"] == "private, max-age=28800, immutable"
     assert full["X-Content-Type-Options"] == "nosniff"
     assert full["Content-Type"] == "application/octet-stream"
     assert "Accept-Encoding" in full["Vary"]
     assert not {"ETag", "Last-Modified", "Content-Disposition"} & set(full.headers)
-    small = client.get(address(image, RenditionKind.PREVIEW))
+    small = coordinator.get(address(image, RenditionKind.PREVIEW))
     assert small["Content-Type"] == "image/webp"
     assert small.content[8:12] == b"WEBP"
     assert "Content-Encoding" not in small
@@ -103,12 +100,11 @@ def test_a_reviewer_sees_the_exam_of_an_open_assignment(
     ],
 )
 def test_a_reviewer_and_the_state_of_the_round(
-    client: Client, rita: User, make_image: MakeImage, assign: Assign, state: str, round_state: str, status: int
+    reviewer: Client, rita: User, make_image: MakeImage, assign: Assign, state: str, round_state: str, status: int
 ) -> None:
     image = make_image()
     assign(image.exam, rita, state=state, round_state=round_state)
-    client.force_login(rita)
-    assert client.get(address(image)).status_code == status
+    assert reviewer.get(address(image)).status_code == status
 
 
 def test_a_coordinator_of_one_round_sees_what_it_samples(
@@ -141,24 +137,22 @@ def test_logged_out(client: Client, make_image: MakeImage) -> None:
     assert client.get(address(image), headers={"Accept": "application/json"}).status_code == 401
 
 
-def test_wrong_method_and_wrong_names(client: Client, cora: User, make_image: MakeImage) -> None:
+def test_wrong_method_and_wrong_names(coordinator: Client, make_image: MakeImage) -> None:
     image = make_image()
-    client.force_login(cora)
-    assert client.post(address(image)).status_code == 405
-    assert client.get("/images/no-such-name").status_code == 404
-    assert client.get("/images/..%2F..%2Fsecret_key").status_code == 404
-    assert client.get(reverse("rendition", args=[image.object_name])).status_code == 404
+    assert coordinator.post(address(image)).status_code == 405
+    assert coordinator.get("/images/no-such-name").status_code == 404
+    assert coordinator.get("/images/..%2F..%2Fsecret_key").status_code == 404
+    assert coordinator.get(reverse("rendition", args=[image.object_name])).status_code == 404
 
 
-def test_a_file_that_is_gone_is_not_found(client: Client, cora: User, make_image: MakeImage) -> None:
+def test_a_file_that_is_gone_is_not_found(coordinator: Client, make_image: MakeImage) -> None:
     image = make_image()
     storage.remove([rendition_of(image).name])
-    client.force_login(cora)
-    assert client.get(address(image), headers={"Accept-Encoding": "zstd"}).status_code == 404
+    assert coordinator.get(address(image), headers={"Accept-Encoding": "zstd"}).status_code == 404
 
 
 def test_query_count(
-    client: Client,
+    reviewer: Client,
     rita: User,
     make_image: MakeImage,
     assign: Assign,
@@ -166,21 +160,19 @@ def test_query_count(
 ) -> None:
     image = make_image()
     assign(image.exam, rita)
-    client.force_login(rita)
     with django_assert_max_num_queries(6):
-        assert client.get(address(image), headers={"Accept-Encoding": "zstd"}).status_code == 200
-    client.get(address(image))
+        assert reviewer.get(address(image), headers={"Accept-Encoding": "zstd"}).status_code == 200
+    reviewer.get(address(image))
     with django_assert_max_num_queries(6):
-        assert client.get(address(image)).status_code == 200
+        assert reviewer.get(address(image)).status_code == 200
 
 
-def test_quarantined_renditions_are_kept_by_no_browser(client: Client, dina: User, make_image: MakeImage) -> None:
+def test_quarantined_renditions_are_kept_by_no_browser(deidentifier: Client, make_image: MakeImage) -> None:
     held, free = make_image(ImageState.QUARANTINED), make_image()
-    client.force_login(dina)
-    answer = client.get(address(held, route="quarantine-rendition"))
+    answer = deidentifier.get(address(held, route="quarantine-rendition"))
     assert answer.status_code == 200
     assert answer["Cache-Control"] == "no-store"
-    assert client.get(address(free, route="quarantine-rendition")).status_code == 404
+    assert deidentifier.get(address(free, route="quarantine-rendition")).status_code == 404
 
 
 def test_descriptors_are_json_without_names_of_the_source(make_image: MakeImage) -> None:

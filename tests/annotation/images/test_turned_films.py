@@ -148,42 +148,38 @@ def test_a_lost_file_is_not_called_somebody_elses_decision(held: Held, dina: Use
         turn_it(image, dina, noon)
 
 
-def test_the_page_shows_both_and_asks_for_one(client: Client, held: Held, dina: User) -> None:
+def test_the_page_shows_both_and_asks_for_one(deidentifier: Client, held: Held) -> None:
     image = held(text_findings=[MARK])
-    client.force_login(dina)
-    page = markup(client.get(reverse("quarantined-image", args=[image.public_id])))
+    page = markup(deidentifier.get(reverse("quarantined-image", args=[image.public_id])))
     assert page.count('type="radio"') == 2
     assert 'class="turn-mirrored"' in page
     assert page.index("its side mark speaks against it") < page.index("Mirrored left to right")
-    response = client.post(reverse("quarantine-release", args=[image.public_id]), {"reason": "fine"})
+    response = deidentifier.post(reverse("quarantine-release", args=[image.public_id]), {"reason": "fine"})
     assert response.status_code == 422
     assert "Choose which of the two pictures is right." in markup(response)
 
 
-def test_a_choice_outlives_a_missing_reason(client: Client, held: Held, dina: User, noon: datetime) -> None:
+def test_a_choice_outlives_a_missing_reason(deidentifier: Client, held: Held, dina: User, noon: datetime) -> None:
     image = held()
     turn_it(image, dina, noon)
-    client.force_login(dina)
-    page = markup(choose(client, image, "as_it_came", reason=" "))
+    page = markup(choose(deidentifier, image, "as_it_came", reason=" "))
     assert re.findall(r'value="(\w+)"[^>]*checked', page) == ["as_it_came"]
 
 
-def test_chosen_with_its_mark_it_is_released_turned(client: Client, held: Held, dina: User) -> None:
+def test_chosen_with_its_mark_it_is_released_turned(deidentifier: Client, held: Held) -> None:
     image = held(text_findings=[MARK])
-    client.force_login(dina)
-    choose(client, image, "turned")
+    choose(deidentifier, image, "turned")
     image.refresh_from_db()
     assert (image.state, image.is_turned) == (ImageState.AVAILABLE, True)
 
 
-def test_against_its_mark_only_after_a_second_look(client: Client, held: Held, dina: User) -> None:
+def test_against_its_mark_only_after_a_second_look(deidentifier: Client, held: Held) -> None:
     image = held(text_findings=[MARK])
-    client.force_login(dina)
-    asked = choose(client, image, "as_it_came")
+    asked = choose(deidentifier, image, "as_it_came")
     assert "speaks for the other picture" in markup(asked)
     image.refresh_from_db()
     assert (image.state, image.is_turned) == (ImageState.QUARANTINED, None)
-    choose(client, image, "as_it_came", confirmed="yes")
+    choose(deidentifier, image, "as_it_came", confirmed="yes")
     image.refresh_from_db()
     assert (image.state, image.is_turned) == (ImageState.AVAILABLE, False)
 
@@ -207,34 +203,32 @@ def test_a_side_mark_says_nothing_of_a_film_that_may_be_lateral(
 
 
 def test_many_at_once_leave_it_held_and_say_so_before_a_reason_is_asked_for(
-    client: Client, held: Held, make_image: MakeImage, dina: User
+    deidentifier: Client, held: Held, make_image: MakeImage
 ) -> None:
     image, other = held(), make_image(ImageState.QUARANTINED)
-    client.force_login(dina)
     alone = {"decision": "release", "image": [image.public_id]}
-    page = markup(client.post(reverse("quarantine-decide"), alone, follow=True))
+    page = markup(deidentifier.post(reverse("quarantine-decide"), alone, follow=True))
     assert "1 film lies otherwise than usual by its file and stays here: open it and choose" in page
     both = alone | {"image": [image.public_id, other.public_id]}
-    page = markup(client.post(reverse("quarantine-decide"), both))
+    page = markup(deidentifier.post(reverse("quarantine-decide"), both))
     assert "1 film lies otherwise" in page
     assert image.public_id not in page
-    client.post(reverse("quarantine-decide"), both | {"confirmed": "yes", "reason": "fine"})
+    deidentifier.post(reverse("quarantine-decide"), both | {"confirmed": "yes", "reason": "fine"})
     states = [Image.objects.get(pk=one.pk).state for one in (image, other)]
     assert states == [ImageState.QUARANTINED, ImageState.AVAILABLE]
     assert not searching.quarantined_for_words().exists()
 
 
-def test_undone_in_one_act_on_its_page(client: Client, held: Held, cora: User, dina: User, noon: datetime) -> None:
+def test_undone_in_one_act_on_its_page(coordinator: Client, held: Held, dina: User, noon: datetime) -> None:
     image = held()
     before = pixels_of(image)
     quarantine.show_turned(image, True, reason="the heart", actor=dina, at=noon)
     image.refresh_from_db()
     quarantine.release(image, reason="fine", actor=dina, at=noon)
-    client.force_login(cora)
     address = reverse("image", args=[image.public_id])
-    assert "It was mirrored left to right" in " ".join(markup(client.get(address)).split())
+    assert "It was mirrored left to right" in " ".join(markup(coordinator.get(address)).split())
     sent = {"shown": "as_it_came", "reason": "the file was wrong"}
-    page = client.post(reverse("image-turn", args=[image.public_id]), sent, follow=True)
+    page = coordinator.post(reverse("image-turn", args=[image.public_id]), sent, follow=True)
     assert "Turn it as its file asks" in markup(page)
     image.refresh_from_db()
     assert (image.state, image.is_turned) == (ImageState.AVAILABLE, False)

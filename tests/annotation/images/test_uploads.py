@@ -114,7 +114,7 @@ def test_the_job_takes_in_searches_credits_and_cleans_up(
 
 @pytest.mark.parametrize("ends", [RuntimeError, SystemExit])
 def test_what_an_earlier_run_of_this_upload_brought_in_is_imported(
-    client: Client, cora: User, home: Path, monkeypatch: pytest.MonkeyPatch, ends: type[BaseException]
+    coordinator: Client, home: Path, monkeypatch: pytest.MonkeyPatch, ends: type[BaseException]
 ) -> None:
     """Its worker is ended in the middle; of three new pictures one was sent twice, another was here before."""
 
@@ -124,10 +124,11 @@ def test_what_an_earlier_run_of_this_upload_brought_in_is_imported(
                 raise ends
 
     monkeypatch.setattr(text, "find_text", lambda *_given: [])
-    client.force_login(cora)
     seeds = (9, 1, 2, 1, 3)
     for chosen in (seeds[:1], seeds):
-        client.post(reverse("upload-new"), {"files": [sent(f"{n}.png", png(seed)) for n, seed in enumerate(chosen)]})
+        coordinator.post(
+            reverse("upload-new"), {"files": [sent(f"{n}.png", png(seed)) for n, seed in enumerate(chosen)]}
+        )
     first, upload = Upload.objects.order_by("pk")
     uploading.ingest_upload(Reports(), {"upload": first.public_id})
     with pytest.raises(ends):
@@ -218,8 +219,7 @@ def test_archive_and_delete(
     ],
 )
 def test_refusals_store_nothing(
-    client: Client,
-    cora: User,
+    coordinator: Client,
     home: Path,
     settings: Settings,
     files: list[tuple[str, bytes]],
@@ -227,11 +227,10 @@ def test_refusals_store_nothing(
     words: str,
 ) -> None:
     settings.UPLOAD_MAX_FILES, settings.IMAGE_MAX_BYTES, settings.UPLOAD_MAX_BYTES = 2, 2048, 8192
-    client.force_login(cora)
     data = {"files": [sent(*file) for file in files], **extra}
     if "credits" in data:
         data["credits"] = sent("c.csv", data["credits"])
-    answer = client.post(reverse("upload-new"), data, headers={"Accept": "application/json"})
+    answer = coordinator.post(reverse("upload-new"), data, headers={"Accept": "application/json"})
     assert answer.status_code == 422
     assert words in " ".join(answer.json()["errors"])
     assert not Upload.objects.exists()
@@ -239,24 +238,22 @@ def test_refusals_store_nothing(
     assert not list((home / "tmp").glob("upload-*"))
 
 
-def test_a_script_gets_the_address(client: Client, cora: User, home: Path) -> None:
-    client.force_login(cora)
-    answer = client.post(
+def test_a_script_gets_the_address(coordinator: Client, home: Path) -> None:
+    answer = coordinator.post(
         reverse("upload-new"), {"files": [sent("a.png", png())]}, headers={"Accept": "application/json"}
     )
     assert answer.status_code == 201
     assert answer.json() == {"url": reverse("upload", args=[Upload.objects.get().public_id])}
 
 
-def test_too_many_parts_are_a_page_and_no_error(client: Client, cora: User, home: Path, settings: Settings) -> None:
+def test_too_many_parts_are_a_page_and_no_error(coordinator: Client, home: Path, settings: Settings) -> None:
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 5
-    client.force_login(cora)
-    answer = client.post(reverse("upload-new"), {"files": [sent(f"{n}.png", b"x") for n in range(9)]})
+    answer = coordinator.post(reverse("upload-new"), {"files": [sent(f"{n}.png", b"x") for n in range(9)]})
     assert answer.status_code == 400
     assert "could not be read" in answer.content.decode()
 
 
-def test_a_body_that_announces_too_much_is_not_read(client: Client, cora: User, settings: Settings) -> None:
+def test_a_body_that_announces_too_much_is_not_read(coordinator: Client, settings: Settings) -> None:
     class Unread(io.BytesIO):
         def read(self, *_args: Any) -> bytes:
             raise AssertionError("the body was read")
@@ -267,8 +264,7 @@ def test_a_body_that_announces_too_much_is_not_read(client: Client, cora: User, 
         "CONTENT_LENGTH": str(50 * 1024 * 1024),
         "CONTENT_TYPE": "multipart/form-data; boundary=x",
     }
-    client.force_login(cora)
-    assert client.post(reverse("upload-new"), **request).status_code == 413
+    assert coordinator.post(reverse("upload-new"), **request).status_code == 413
 
 
 def test_a_stranger_may_not_send_much(client: Client, db: None, settings: Settings) -> None:

@@ -9,7 +9,6 @@ from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 
-from annotation.models import User
 from annotation.views.site import errors
 
 
@@ -19,9 +18,8 @@ def test_404_says_what_to_do(client: Client, db: None) -> None:
     assert "Start again from your home page" in response.content.decode()
 
 
-def test_403_names_the_role_that_is_missing(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    response = client.get("/site/settings/")
+def test_403_names_the_role_that_is_missing(reviewer: Client) -> None:
+    response = reviewer.get("/site/settings/")
     assert response.status_code == 403
     assert "This page is for people with the role: administrator." in response.content.decode()
 
@@ -39,11 +37,10 @@ def test_500_renders_without_a_database(rf: RequestFactory) -> None:
     assert "Nothing that was shown as saved is lost" in response.content.decode()
 
 
-def test_500_renders_while_the_database_is_down(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    client.raise_request_exception = False
+def test_500_renders_while_the_database_is_down(reviewer: Client) -> None:
+    reviewer.raise_request_exception = False
     with mock.patch.object(connection, "cursor", side_effect=OSError("gone")):
-        response = client.get("/")
+        response = reviewer.get("/")
     assert response.status_code == 500
     assert "<html" in response.content.decode()
 
@@ -84,62 +81,53 @@ AWAY = {
 
 
 @pytest.mark.parametrize("away", AWAY.values(), ids=AWAY)
-def test_503_while_the_database_is_away(client: Client, rita: User, away: Exception) -> None:
+def test_503_while_the_database_is_away(reviewer: Client, away: Exception) -> None:
     """Met by the session already, before any view is called."""
-    client.force_login(rita)
-    client.raise_request_exception = False
+    reviewer.raise_request_exception = False
     with mock.patch.object(connection, "cursor", side_effect=away):
-        response = client.get("/")
-        told = client.post("/profile/", headers={"HX-Request": "true"})
-        asked = client.get("/profile/", headers={"Accept": "application/json"})
+        response = reviewer.get("/")
+        told = reviewer.post("/profile/", headers={"HX-Request": "true"})
+        asked = reviewer.get("/profile/", headers={"Accept": "application/json"})
     assert response.status_code == told.status_code == asked.status_code == 503
     assert int(response["Retry-After"]) == int(told["Retry-After"]) > 0
     assert "Your answers are kept" in response.content.decode()
     assert told.json()["reason"] == asked.json()["reason"] == "database_away"
 
 
-def test_503_where_a_view_meets_it(client: Client, rita: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_503_where_a_view_meets_it(reviewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("annotation.views.people.account.ProfileForm", mock.Mock(side_effect=AWAY["no answer"]))
-    client.force_login(rita)
-    assert client.get("/profile/").status_code == 503
+    assert reviewer.get("/profile/").status_code == 503
 
 
-def test_507_where_the_disk_is_full_before_a_view_is_called(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    client.raise_request_exception = False
+def test_507_where_the_disk_is_full_before_a_view_is_called(reviewer: Client) -> None:
+    reviewer.raise_request_exception = False
     with mock.patch.object(connection, "cursor", side_effect=OSError(errno.ENOSPC, "No space left on device")):
-        told = client.post("/profile/", headers={"HX-Request": "true"})
+        told = reviewer.post("/profile/", headers={"HX-Request": "true"})
     assert (told.status_code, told.json()["reason"]) == (507, "storage_full")
 
 
-def test_a_fault_of_the_program_is_none_of_the_database(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    client.raise_request_exception = False
+def test_a_fault_of_the_program_is_none_of_the_database(reviewer: Client) -> None:
+    reviewer.raise_request_exception = False
     deadlock = django_error(OperationalError, Deadlock("deadlock detected"))
     with mock.patch.object(connection, "cursor", side_effect=deadlock):
-        told = client.get("/", headers={"Accept": "application/json"})
+        told = reviewer.get("/", headers={"Accept": "application/json"})
     assert (told.status_code, told.json()["reason"]) == (500, "server_error")
 
 
 @pytest.mark.parametrize("path", ["/banks/%00/", "/invitation/a%00b/", "/rounds/x/?page=%00", "/image/%00/"])
-def test_400_for_an_address_with_a_nul(client: Client, cora: User, path: str) -> None:
-    client.force_login(cora)
-    assert client.get(path).status_code == 400
+def test_400_for_an_address_with_a_nul(coordinator: Client, path: str) -> None:
+    assert coordinator.get(path).status_code == 400
 
 
-def test_400_for_a_nul_that_only_the_database_refuses(
-    client: Client, rita: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_400_for_a_nul_that_only_the_database_refuses(reviewer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     refusal = ValueError("A string literal cannot contain NUL (0x00) characters.")
     monkeypatch.setattr("annotation.views.people.account.ProfileForm", mock.Mock(side_effect=refusal))
-    client.force_login(rita)
-    assert client.post("/profile/").status_code == 400
+    assert reviewer.post("/profile/").status_code == 400
 
 
 @pytest.mark.parametrize("path", ["/", "/people/", "/banks/", "/nothing/", "/login/", "/healthz"])
-def test_no_browser_keeps_a_page(client: Client, ada: User, path: str) -> None:
-    client.force_login(ada)
-    assert "no-store" in client.get(path)["Cache-Control"]
+def test_no_browser_keeps_a_page(administrator: Client, path: str) -> None:
+    assert "no-store" in administrator.get(path)["Cache-Control"]
 
 
 @pytest.mark.parametrize(("origin", "why"), [("null", "no-referrer"), ("https://evil.example", "refuses cookies")])

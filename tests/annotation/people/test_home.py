@@ -130,7 +130,7 @@ def test_own_reviews_come_before_everything_else() -> None:
 
 @pytest.mark.parametrize("n_rounds", [1, 6])
 def test_queries_do_not_grow_with_the_rounds(
-    client: Client,
+    reviewer: Client,
     bank: QuestionBank,
     rita: User,
     assign: Assign,
@@ -142,27 +142,25 @@ def test_queries_do_not_grow_with_the_rounds(
         Membership.objects.create(user=rita, role=role, granted_at=noon)
     for number in range(n_rounds):
         assign(make_round(bank, f"Round {number}".replace(" ", "-"), RoundState.OPEN, noon), rita, WAITING, SUBMITTED)
-    client.force_login(rita)
     # session, person, roles; reviews, rounds, jobs, people with links, quarantine; adjudications; what asks for them:
     # rounds with their own part, reviewers; banks, what to revise, samples; rounds that closed lately, pairs, comments
     # that mention them; studies, own and looked after; runs of models; leaderboards
     with django_assert_num_queries(21):
-        client.get("/")
+        reviewer.get("/")
 
 
 def test_a_reviewer_costs_twelve_queries(
-    client: Client,
+    reviewer: Client,
     rita: User,
     open_round: ReviewRound,
     assign: Assign,
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     assign(open_round, rita, WAITING)
-    client.force_login(rita)
     # session, person, roles, reviews, rounds that they coordinate twice, studies twice, comments that mention them,
     # rounds that closed lately
     with django_assert_num_queries(12):
-        client.get("/")
+        reviewer.get("/")
 
 
 def test_nothing_flashes_white_before_a_reviewer(client: Client, cora: User, rita: User) -> None:

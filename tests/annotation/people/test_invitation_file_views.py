@@ -210,30 +210,27 @@ def test_the_template_is_a_good_file(as_ada: Client, cora: User, open_round: Rev
 # --- one round ---
 
 
-def test_a_coordinator_invites_reviewers_to_the_round(client: Client, cora: User, open_round: ReviewRound) -> None:
-    client.force_login(cora)
-    assert ROUND in client.get("/rounds/spring/invite/").content.decode()
-    page = check(client, HEAD + "Nina,,\nOmar,,reviewer of round Spring\n", ROUND)
+def test_a_coordinator_invites_reviewers_to_the_round(coordinator: Client, open_round: ReviewRound) -> None:
+    assert ROUND in coordinator.get("/rounds/spring/invite/").content.decode()
+    page = check(coordinator, HEAD + "Nina,,\nOmar,,reviewer of round Spring\n", ROUND)
     assert page.content.decode().count("<bdi>reviewer of “Spring”</bdi>") == 2
-    assert confirm(client, page, ROUND).status_code == 200
+    assert confirm(coordinator, page, ROUND).status_code == 200
     assert set(Invitation.objects.values_list("role", "round")) == {(Role.REVIEWER, open_round.pk)}
 
 
 @pytest.mark.parametrize("role", ["coordinator", "administrator", "reviewer of round Other", "model submitter"])
 def test_a_coordinator_gives_no_more_than_single_invitations_do(
-    client: Client, cora: User, open_round: ReviewRound, role: str
+    coordinator: Client, open_round: ReviewRound, role: str
 ) -> None:
-    client.force_login(cora)
-    page = check(client, HEAD + f"Nina,,{role}\n", ROUND)
+    page = check(coordinator, HEAD + f"Nina,,{role}\n", ROUND)
     [(_row, column, words)] = faults_of(page)
     assert column == "roles"
     assert words.endswith("Write: reviewer, adjudicator.")
 
 
-def test_nobody_is_invited_to_a_closed_round(client: Client, cora: User, open_round: ReviewRound) -> None:
+def test_nobody_is_invited_to_a_closed_round(coordinator: Client, open_round: ReviewRound) -> None:
     ReviewRound.objects.update(state=RoundState.CLOSED)
-    client.force_login(cora)
-    page = check(client, HEAD + "Nina,,\n", ROUND)
+    page = check(coordinator, HEAD + "Nina,,\n", ROUND)
     assert "closed" in faults_of(page)[0][2]
 
 

@@ -113,39 +113,36 @@ def test_the_wrong_account_and_the_own_link_are_refused(client: Client, ada: Use
 # --- giving links out: the site ---
 
 
-def test_an_administrator_makes_a_link_that_is_shown_once(client: Client, ada: User) -> None:
-    client.force_login(ada)
-    assert client.get("/people/invite/").status_code == 200
-    page = client.post("/people/invite/", {"roles": "reviewer", "email": "", "name": "Nina"})
+def test_an_administrator_makes_a_link_that_is_shown_once(administrator: Client) -> None:
+    assert administrator.get("/people/invite/").status_code == 200
+    page = administrator.post("/people/invite/", {"roles": "reviewer", "email": "", "name": "Nina"})
     shown = re.search(r'value="http[^"]*(/invitation/[^"]+)"', page.content.decode())
     assert shown
     assert Client().get(shown.group(1)).status_code == 200
-    assert shown.group(1) not in client.get("/people/").content.decode()
+    assert shown.group(1) not in administrator.get("/people/").content.decode()
     assert "no-store" in page["Cache-Control"]
     assert not delivered()
 
 
-def test_a_letter_goes_out_when_a_mail_server_is_set_up(client: Client, ada: User, settings: Settings) -> None:
+def test_a_letter_goes_out_when_a_mail_server_is_set_up(administrator: Client, settings: Settings) -> None:
     settings.EMAIL_HOST = "smtp.example.org"
-    client.force_login(ada)
-    page = client.post("/people/invite/", {"roles": "reviewer", "email": "Nina@example.org", "name": ""})
+    page = administrator.post("/people/invite/", {"roles": "reviewer", "email": "Nina@example.org", "name": ""})
     assert "being sent to nina@example.org" in page.content.decode()
     assert delivered()[0].to == ["nina@example.org"]
     assert "/invitation/" in str(delivered()[0].body)
 
 
-def test_a_letter_that_fails_loses_nothing(client: Client, ada: User, settings: Settings) -> None:
+def test_a_letter_that_fails_loses_nothing(administrator: Client, settings: Settings) -> None:
     """The page does not wait for the server; the job says what happened, and is tried again."""
     settings.EMAIL_HOST, working = "127.0.0.1", settings.EMAIL_BACKEND
     settings.EMAIL_BACKEND, settings.EMAIL_PORT = "django.core.mail.backends.smtp.EmailBackend", 1
-    client.force_login(ada)
-    page = client.post("/people/invite/", {"roles": "reviewer", "email": "nina@example.org", "name": ""})
+    page = administrator.post("/people/invite/", {"roles": "reviewer", "email": "nina@example.org", "name": ""})
     shown = re.search(r'value="http[^"]*/invitation/([^"/]+)/"', page.content.decode())
     assert shown
     assert not delivered()
     job = Job.objects.get()
     assert (job.state, job.message) == (JobState.QUEUED, "[Errno 111] Connection refused")
-    assert job.message in client.get(f"/jobs/{job.public_id}/").content.decode()
+    assert job.message in administrator.get(f"/jobs/{job.public_id}/").content.decode()
     assert shown.group(1) not in str(Job.objects.values().get())
     settings.EMAIL_BACKEND = working
     for _twice in range(2):
@@ -165,48 +162,46 @@ def test_a_letter_that_fails_loses_nothing(client: Client, ada: User, settings: 
         {"roles": "reviewer", "email": "rita@example.org"},
     ],
 )
-def test_bad_invitations_are_refused(client: Client, ada: User, rita: User, data: dict[str, str]) -> None:
-    client.force_login(ada)
-    assert client.post("/people/invite/", data).status_code == 422
+def test_bad_invitations_are_refused(administrator: Client, rita: User, data: dict[str, str]) -> None:
+    assert administrator.post("/people/invite/", data).status_code == 422
     assert not Invitation.objects.exists()
 
 
 @pytest.mark.parametrize("email", ["nina@example.org", ""])
-def test_a_new_link_takes_the_place_of_one_that_was_lost(client: Client, ada: User, email: str) -> None:
+def test_a_new_link_takes_the_place_of_one_that_was_lost(administrator: Client, ada: User, email: str) -> None:
     lost = link_for(Role.COORDINATOR, ada, email)
     address = f"/invitations/{Invitation.objects.get().pk}/new-link/"
-    client.force_login(ada)
-    page = client.post(address).content.decode()
+    page = administrator.post(address).content.decode()
     found = re.search(r"/invitation/[\w-]+/", page)
     assert found
     assert found[0] != lost
     assert Client().get(lost).status_code == 410
     assert Client().get(found[0]).status_code == 200
-    assert client.post(address)["Location"] == "/people/"  # of a link that works no longer
+    assert administrator.post(address)["Location"] == "/people/"  # of a link that works no longer
     assert Invitation.objects.count() == 2
 
 
-def test_revoking(client: Client, ada: User) -> None:
+def test_revoking(administrator: Client, ada: User) -> None:
     link = link_for(Role.REVIEWER, ada)
     pk = Invitation.objects.get().pk
-    client.force_login(ada)
-    assert client.post(f"/invitations/{pk}/revoke/").status_code == 200
+    assert administrator.post(f"/invitations/{pk}/revoke/").status_code == 200
     assert Client().get(link).status_code == 200
-    assert client.post(f"/invitations/{pk}/revoke/", YES)["Location"] == "/people/"
+    assert administrator.post(f"/invitations/{pk}/revoke/", YES)["Location"] == "/people/"
     assert Client().get(link).status_code == 410
-    assert "1 revoked link" in client.get("/people/").content.decode()
+    assert "1 revoked link" in administrator.get("/people/").content.decode()
     assert AuditEvent.objects.filter(act="invitation.revoked", actor=ada).count() == 1
     for _twice in range(2):
-        assert client.post(f"/invitations/{pk}/restore/")["Location"] == "/people/"
+        assert administrator.post(f"/invitations/{pk}/restore/")["Location"] == "/people/"
     assert Client().get(link).status_code == 200
     assert AuditEvent.objects.filter(act="invitation.restored", actor=ada).count() == 1
 
 
-def test_one_link_gives_several_roles(client: Client, ada: User) -> None:
+def test_one_link_gives_several_roles(administrator: Client) -> None:
     """Quarantine needs a second role: it took a second link."""
-    client.force_login(ada)
-    assert client.post("/people/invite/", {"roles": [], "name": "Nina"}).status_code == 422
-    page = client.post("/people/invite/", {"roles": ["coordinator", "deidentifier"], "name": "Nina"}).content.decode()
+    assert administrator.post("/people/invite/", {"roles": [], "name": "Nina"}).status_code == 422
+    page = administrator.post(
+        "/people/invite/", {"roles": ["coordinator", "deidentifier"], "name": "Nina"}
+    ).content.decode()
     shown = re.search(r'value="http[^"]*(/invitation/[^"]+)"', page)
     assert shown
     link = shown.group(1)
@@ -243,16 +238,15 @@ def test_revoking_one_role_of_a_link_leaves_the_others(client: Client, ada: User
 # --- giving links out: one round ---
 
 
-def test_a_coordinator_invites_a_reviewer_to_a_round(client: Client, cora: User, open_round: ReviewRound) -> None:
-    client.force_login(cora)
-    page = client.get("/rounds/spring/invite/")
+def test_a_coordinator_invites_a_reviewer_to_a_round(coordinator: Client, open_round: ReviewRound) -> None:
+    page = coordinator.get("/rounds/spring/invite/")
     assert 'value="coordinator"' not in page.content.decode()
-    assert client.post("/rounds/spring/invite/", {"roles": "coordinator"}).status_code == 422
-    assert client.post("/rounds/spring/invite/", {"roles": "reviewer", "name": "<b>Guest"}).status_code == 200
+    assert coordinator.post("/rounds/spring/invite/", {"roles": "coordinator"}).status_code == 422
+    assert coordinator.post("/rounds/spring/invite/", {"roles": "reviewer", "name": "<b>Guest"}).status_code == 200
     invitation = Invitation.objects.get()
     assert invitation.round == open_round
-    assert "&lt;b&gt;Guest" in client.get("/rounds/spring/invite/").content.decode()
-    response = client.post(f"/invitations/{invitation.pk}/revoke/", YES)
+    assert "&lt;b&gt;Guest" in coordinator.get("/rounds/spring/invite/").content.decode()
+    response = coordinator.post(f"/invitations/{invitation.pk}/revoke/", YES)
     assert response["Location"] == "/rounds/spring/invite/"
 
 
@@ -300,10 +294,9 @@ def test_revoking_one_role_tells_no_role_of_another_round(
     assert "it still gives: reviewer of “Hidden”, reviewer of “Known”, model submitter." in asked
 
 
-def test_nobody_is_invited_to_a_closed_round(client: Client, cora: User, open_round: ReviewRound) -> None:
+def test_nobody_is_invited_to_a_closed_round(coordinator: Client, open_round: ReviewRound) -> None:
     ReviewRound.objects.update(state=RoundState.CLOSED)
-    client.force_login(cora)
-    response = client.post("/rounds/spring/invite/", {"roles": "reviewer"})
+    response = coordinator.post("/rounds/spring/invite/", {"roles": "reviewer"})
     assert response.status_code == 422
     assert "closed" in response.content.decode()
     assert not Invitation.objects.exists()

@@ -23,7 +23,7 @@ from annotation.people.invitation_file import (
     read_invited,
 )
 from annotation.people.invitations import Grant, find_invitation, first_administrator_link, invite
-from annotation.people.links import PeopleRefused
+from annotation.people.tokens import PeopleRefused
 from annotation.site.permissions import site_roles
 from annotation.views.people.invitations import download_address, written
 from tests.refusals import refuses

@@ -22,8 +22,8 @@ from annotation.enums import AssignmentState, Role, RoundState, Verdict
 from annotation.models import AnswerKey, AuditEvent, Competence, Invitation, Membership, Review, User
 from annotation.people import invitations, mailing
 from annotation.people.accounts import change_profile, check_can_go, places_with, reactivate, remove_person
-from annotation.people.links import PeopleRefused
 from annotation.people.person_data import export_person
+from annotation.people.tokens import PeopleRefused
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
@@ -134,20 +134,19 @@ def test_what_stands_against_it_is_said(zoe: User, ada: User, noon: datetime) ->
         remove_person(ada, actor=None, at=noon)
 
 
-def test_the_page_asks_first(client: Client, zoe: User, ada: User, rita: User) -> None:
+def test_the_page_asks_first(administrator: Client, zoe: User, rita: User) -> None:
     address = f"/people/{zoe.pk}/remove/"
-    client.force_login(ada)
-    asked = client.post(address)
+    asked = administrator.post(address)
     assert (asked.status_code, User.objects.get(pk=zoe.pk).email) == (200, EMAIL)
     assert "cannot be undone" in asked.content.decode()
-    assert client.post(address, {"confirmed": "yes"})["Location"] == f"/people/{zoe.pk}/"
-    page = client.get(f"/people/{zoe.pk}/").content.decode()
+    assert administrator.post(address, {"confirmed": "yes"})["Location"] == f"/people/{zoe.pk}/"
+    page = administrator.get(f"/people/{zoe.pk}/").content.decode()
     assert "Removed on request" in page
     assert "Reactivate" not in page
-    assert client.post(address).status_code == 404
+    assert administrator.post(address).status_code == 404
     make_round(rita, n_questions=1)
-    client.post(f"/people/{rita.pk}/remove/", {"confirmed": "yes"})
-    assert "wait for this person" in client.get(f"/people/{rita.pk}/").content.decode()
+    administrator.post(f"/people/{rita.pk}/remove/", {"confirmed": "yes"})
+    assert "wait for this person" in administrator.get(f"/people/{rita.pk}/").content.decode()
 
 
 def files_of(content: bytes) -> dict[str, str]:
@@ -173,9 +172,8 @@ def test_a_person_takes_what_is_held_about_them(client: Client, zoe: User, ada: 
     assert (told.actor, told.subject_id) == (zoe, str(zoe.pk))
 
 
-def test_an_administrator_takes_the_data_of_others(client: Client, zoe: User, ada: User) -> None:
-    client.force_login(ada)
-    assert EMAIL in files_of(b"".join(client.post(f"/people/{zoe.pk}/data/")))["account.json"]
+def test_an_administrator_takes_the_data_of_others(administrator: Client, zoe: User) -> None:
+    assert EMAIL in files_of(b"".join(administrator.post(f"/people/{zoe.pk}/data/")))["account.json"]
 
 
 def test_nothing_that_is_hidden_is_in_it(zoe: User, noon: datetime) -> None:

@@ -61,11 +61,10 @@ def test_wrong_words_are_refused(client: Client, rita: User, email: str, passwor
     assert "_auth_user_id" not in client.session
 
 
-def test_a_deactivated_person_is_out_at_once(client: Client, rita: User) -> None:
-    client.force_login(rita)
+def test_a_deactivated_person_is_out_at_once(reviewer: Client, rita: User) -> None:
     User.objects.filter(pk=rita.pk).update(is_active=False)
-    assert client.get("/").status_code == 302
-    assert send(client, rita.email) == 200
+    assert reviewer.get("/").status_code == 302
+    assert send(reviewer, rita.email) == 200
 
 
 @pytest.mark.usefixtures("_throttled")
@@ -101,23 +100,20 @@ def test_passkeys_that_say_nothing_lock_their_address_and_nobody_else(
     assert send(client, rita.email) == 302
 
 
-def test_log_out_clears_what_the_browser_kept(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    response = client.post("/logout/", {"empty": "1"})
+def test_log_out_clears_what_the_browser_kept(reviewer: Client) -> None:
+    response = reviewer.post("/logout/", {"empty": "1"})
     assert response["Clear-Site-Data"] == '"cache", "storage"'
     assert response["Location"] == "/login/"
-    assert client.get("/").status_code == 302
+    assert reviewer.get("/").status_code == 302
 
 
-def test_log_out_leaves_what_may_wait_to_be_sent(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    assert client.post("/logout/", {"empty": ""})["Clear-Site-Data"] == '"cache"'
+def test_log_out_leaves_what_may_wait_to_be_sent(reviewer: Client) -> None:
+    assert reviewer.post("/logout/", {"empty": ""})["Clear-Site-Data"] == '"cache"'
 
 
-def test_log_out_is_never_a_link(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    assert client.get("/logout/").status_code == 405
-    assert client.get("/").status_code == 200
+def test_log_out_is_never_a_link(reviewer: Client) -> None:
+    assert reviewer.get("/logout/").status_code == 405
+    assert reviewer.get("/").status_code == 200
 
 
 def test_log_out_needs_the_token_of_the_page(rita: User) -> None:

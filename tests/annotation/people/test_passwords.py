@@ -61,13 +61,12 @@ def test_change_lists_tokens_and_sessions_and_ends_the_tokens_that_are_not_kept(
     assert AccessToken.objects.get(pk=second.pk).revoked_at is not None
 
 
-def test_nobody_keeps_the_token_of_somebody_else(client: Client, cora: User, rita: User) -> None:
+def test_nobody_keeps_the_token_of_somebody_else(reviewer: Client, cora: User, rita: User) -> None:
     for person, role in ((rita, Role.REVIEWER), (cora, Role.COORDINATOR)):
         program_of(person, role)
-    client.force_login(rita)
     theirs = AccessToken.objects.get(owner=cora).public_id
     data = {"present": OLD, "password": NEW, "password_again": NEW, "kept": [theirs]}
-    assert client.post("/password/", data).status_code == 422
+    assert reviewer.post("/password/", data).status_code == 422
 
 
 @pytest.mark.parametrize("by_administrator", [False, True])
@@ -93,9 +92,8 @@ def test_a_password_set_by_a_link_ends_tokens_and_sessions(
         (OLD, "", ""),
     ],
 )
-def test_bad_passwords_change_nothing(client: Client, rita: User, present: str, new: str, again: str) -> None:
-    client.force_login(rita)
-    assert change(client, present, new, again) == 422
+def test_bad_passwords_change_nothing(reviewer: Client, rita: User, present: str, new: str, again: str) -> None:
+    assert change(reviewer, present, new, again) == 422
     assert User.objects.get(pk=rita.pk).check_password(OLD)
 
 

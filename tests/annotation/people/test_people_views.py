@@ -204,8 +204,7 @@ def test_a_page_names_the_time_zone_of_its_times(as_ada: Client, ada: User) -> N
     assert ">Asia/Tokyo</span>" in as_ada.get("/people/").content.decode()
 
 
-def test_a_coordinator_reads_who_can_invite(client: Client, cora: User) -> None:
-    client.force_login(cora)
-    page = client.get("/people/")
+def test_a_coordinator_reads_who_can_invite(coordinator: Client) -> None:
+    page = coordinator.get("/people/")
     assert page.status_code == 403
     assert "Coordinators invite reviewers on the page of a round" in page.content.decode()

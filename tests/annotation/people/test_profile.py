@@ -12,14 +12,13 @@ from django.utils.html import escape
 from annotation.enums import Role
 from annotation.models import Invitation, User
 from annotation.people.invitations import Grant, invite
-from annotation.site.zones import zone_of
+from annotation.site.sentences import zone_of
 
 
 @pytest.mark.logs("profile.changed")
-def test_name_and_zone_are_stored(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    assert "Rita" in client.get("/profile/").content.decode()
-    assert client.post("/profile/", {"name": "Rita R.", "time_zone": "Asia/Tokyo"}).status_code == 302
+def test_name_and_zone_are_stored(reviewer: Client, rita: User) -> None:
+    assert "Rita" in reviewer.get("/profile/").content.decode()
+    assert reviewer.post("/profile/", {"name": "Rita R.", "time_zone": "Asia/Tokyo"}).status_code == 302
     rita.refresh_from_db()
     assert (rita.name, rita.time_zone) == ("Rita R.", "Asia/Tokyo")
 
@@ -28,9 +27,8 @@ def test_name_and_zone_are_stored(client: Client, rita: User) -> None:
     ("name", "zone"),
     [("", "UTC"), ("x" * 201, "UTC"), ("Rita", "Mars/Olympus"), ("Rita", "../../etc/passwd"), ("Ri\0ta", "UTC")],
 )
-def test_nonsense_is_refused_and_nothing_stored(client: Client, rita: User, name: str, zone: str) -> None:
-    client.force_login(rita)
-    assert client.post("/profile/", {"name": name, "time_zone": zone}).status_code == 422
+def test_nonsense_is_refused_and_nothing_stored(reviewer: Client, rita: User, name: str, zone: str) -> None:
+    assert reviewer.post("/profile/", {"name": name, "time_zone": zone}).status_code == 422
     rita.refresh_from_db()
     assert (rita.name, rita.time_zone) == ("Rita", "UTC")
 
@@ -40,37 +38,33 @@ def test_strangers_log_in_first(client: Client, db: None) -> None:
     assert client.get("/profile/", headers={"HX-Request": "true"}).status_code == 401
 
 
-def test_wrong_method(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    assert client.put("/profile/").status_code == 405
+def test_wrong_method(reviewer: Client) -> None:
+    assert reviewer.put("/profile/").status_code == 405
 
 
-def test_times_are_shown_in_the_zone_of_the_reader(client: Client, ada: User, noon: datetime) -> None:
+def test_times_are_shown_in_the_zone_of_the_reader(administrator: Client, ada: User, noon: datetime) -> None:
     invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=noon)
     Invitation.objects.update(expires_at=datetime(2999, 12, 1, 22, 30, tzinfo=UTC))
     User.objects.filter(pk=ada.pk).update(time_zone="Asia/Tokyo")
-    client.force_login(ada)
-    assert "2 Dec 2999, 07:30" in client.get("/people/").content.decode()
+    assert "2 Dec 2999, 07:30" in administrator.get("/people/").content.decode()
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", "Europe", "../../etc/passwd", "a\0b", "x" * 64])
-def test_a_stored_zone_that_is_unknown_here_breaks_no_page(client: Client, rita: User, zone: str) -> None:
+def test_a_stored_zone_that_is_unknown_here_breaks_no_page(reviewer: Client, rita: User, zone: str) -> None:
     assert zone_of(zone).key == "UTC"
     if "\0" not in zone:
         User.objects.filter(pk=rita.pk).update(time_zone=zone)
-    client.force_login(rita)
-    assert client.get("/profile/").status_code == 200
+    assert reviewer.get("/profile/").status_code == 200
 
 
-def test_hostile_names_are_stored_in_nfc_and_shown_exactly(client: Client, ada: User, shared_data: Path) -> None:
+def test_hostile_names_are_stored_in_nfc_and_shown_exactly(administrator: Client, ada: User, shared_data: Path) -> None:
     names = (shared_data / "hostile/text/naughty_strings.txt").read_text(encoding="utf-8").split("\n")
-    client.force_login(ada)
     for name in filter(None, map(partial(normalize, "NFC"), names)):
-        assert client.post("/profile/", {"name": name, "time_zone": "UTC"}).status_code == 302
+        assert administrator.post("/profile/", {"name": name, "time_zone": "UTC"}).status_code == 302
         ada.refresh_from_db()
         assert ada.name == name
         for page in ("/", "/profile/", "/people/", f"/people/{ada.pk}/"):
-            response = client.get(page)
+            response = administrator.get(page)
             assert f"<bdi>{escape(name)}</bdi>" in response.content.decode(), page
             assert "<script>window" not in response.content.decode()
             assert "<svg onload" not in response.content.decode()

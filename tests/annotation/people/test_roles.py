@@ -8,7 +8,7 @@ from annotation.enums import LinkState, Role
 from annotation.models import AuditEvent, Membership, ReviewRound, User
 from annotation.people import accounts, roles
 from annotation.people.invitations import Grant, invite
-from annotation.people.links import PeopleRefused
+from annotation.people.tokens import PeopleRefused
 from annotation.site.permissions import is_administrator, is_coordinator, may_invite_to_round
 from tests.refusals import refuses
 

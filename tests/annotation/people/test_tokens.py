@@ -17,9 +17,16 @@ from annotation.enums import Role
 from annotation.models import AccessToken, AuditEvent, Membership, User
 from annotation.models.people import TokenScope
 from annotation.people.accounts import deactivate, reactivate
-from annotation.people.links import PeopleRefused
 from annotation.people.roles import follow_provider, grant, withdraw
-from annotation.people.tokens import MadeToken, make_token, person_of, place_named, places_of, revoke_token
+from annotation.people.tokens import (
+    MadeToken,
+    PeopleRefused,
+    make_token,
+    person_of,
+    place_named,
+    places_of,
+    revoke_token,
+)
 from annotation.site.logs import without_secrets
 from annotation.site.permissions import (
     is_coordinator,
@@ -161,11 +168,10 @@ def test_it_dies_with_the_role_that_a_provider_takes_back(noon: datetime) -> Non
         acts(made, noon)
 
 
-def test_a_session_dies_with_the_account(client: Client, ada: User, cora: User, noon: datetime) -> None:
-    client.force_login(cora)
+def test_a_session_dies_with_the_account(coordinator: Client, ada: User, cora: User, noon: datetime) -> None:
     deactivate(cora, actor=ada, at=noon)
     reactivate(cora, actor=ada, at=noon)
-    assert client.get("/").status_code == 302
+    assert coordinator.get("/").status_code == 302
 
 
 def test_it_dies_with_the_account(ada: User, cora: User, noon: datetime) -> None:
@@ -234,26 +240,24 @@ def test_no_token_stands_in_a_log(cora: User, noon: datetime) -> None:
 
 
 # --- pages and command ----------------------------------------------------------------------------
-def test_it_is_made_on_the_profile_page_and_shown_once(client: Client, cora: User) -> None:
+def test_it_is_made_on_the_profile_page_and_shown_once(coordinator: Client, cora: User) -> None:
     bank = make_bank("One")
-    client.force_login(cora)
-    assert client.get("/profile/tokens/new/").status_code == 200
+    assert coordinator.get("/profile/tokens/new/").status_code == 200
     sent = {"name": "nightly", "grant": f"bank:coordinator:{bank.slug}", "days": "10", "networks": "10.0.0.0/8\n::1"}
-    shown = client.post("/profile/tokens/new/", sent).content.decode()
+    shown = coordinator.post("/profile/tokens/new/", sent).content.decode()
     (token,) = re.findall(r"rexvqa_\w+", shown)
     row = AccessToken.objects.get()
     assert (row.name, row.place_name, row.networks) == ("nightly", "One", ["10.0.0.0/8", "::1/128"])
-    page = client.get("/profile/").content.decode()
+    page = coordinator.get("/profile/").content.decode()
     assert token not in page
     assert row.public_id in page
     assert AuditEvent.objects.get(act="token.made").actor == cora
 
 
-def test_it_is_revoked_by_a_click_of_its_owner(client: Client, cora: User, noon: datetime) -> None:
+def test_it_is_revoked_by_a_click_of_its_owner(coordinator: Client, cora: User, noon: datetime) -> None:
     made = give(cora, Role.COORDINATOR, TokenScope.SITE, "", noon)
     address = f"/profile/tokens/{made.row.public_id}/revoke/"
-    client.force_login(cora)
-    assert client.post(address).status_code == 302
+    assert coordinator.post(address).status_code == 302
     with refuses(PeopleRefused, "token_unknown"):
         acts(made, noon)
     revoke_token(made.row, actor=cora, at=noon)
@@ -261,9 +265,8 @@ def test_it_is_revoked_by_a_click_of_its_owner(client: Client, cora: User, noon:
 
 
 @pytest.mark.parametrize("sent", [{}, {"name": "x", "grant": "bank:coordinator:none", "days": "10"}])
-def test_a_form_with_nonsense_is_refused(client: Client, cora: User, sent: dict[str, str]) -> None:
-    client.force_login(cora)
-    assert client.post("/profile/tokens/new/", sent).status_code == 422
+def test_a_form_with_nonsense_is_refused(coordinator: Client, sent: dict[str, str]) -> None:
+    assert coordinator.post("/profile/tokens/new/", sent).status_code == 422
     assert not AccessToken.objects.exists()
 
 

@@ -62,11 +62,10 @@ def test_a_section_is_shown_with_its_one_button(
 
 
 def test_words_stand_in_place_of_numbers_and_names_are_escaped(
-    client: Client, cora: User, registered: Callable[[WorkSection | None], None]
+    coordinator: Client, registered: Callable[[WorkSection | None], None]
 ) -> None:
     registered(OTHER)
-    client.force_login(cora)
-    page = client.get("/").content.decode()
+    page = coordinator.get("/").content.decode()
     assert "&lt;b&gt;Long" in page
     assert "no reader yet" in page
     assert "0 of 0" not in page

@@ -126,31 +126,31 @@ def test_versions_share_their_queries(
 
 # --- pages ---
 def test_the_page_of_a_version_tells_its_flags_beside_those_of_its_parent(
-    client: Client, cora: User, two: Two, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, two: Two, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    client.force_login(cora)
     with django_assert_max_num_queries(12):
-        page = markup(client.get(reverse("prompt", args=[two.second.public_id])))
+        page = markup(coordinator.get(reverse("prompt", args=[two.second.public_id])))
     assert "3 of 12, 25.00\N{NO-BREAK SPACE}%" in page
     assert "0 of 4" in page
     assert "Two options are right" not in page
-    assert "0 of 4" not in markup(client.get(reverse("prompt", args=[two.first.public_id])))
+    assert "0 of 4" not in markup(coordinator.get(reverse("prompt", args=[two.first.public_id])))
 
 
-def test_an_administrator_reads_the_prompt_without_flags(client: Client, ada: User, two: Two) -> None:
-    client.force_login(ada)
-    assert "What reviewers flagged" not in client.get(reverse("prompt", args=[two.first.public_id])).content.decode()
+def test_an_administrator_reads_the_prompt_without_flags(administrator: Client, two: Two) -> None:
+    assert (
+        "What reviewers flagged"
+        not in administrator.get(reverse("prompt", args=[two.first.public_id])).content.decode()
+    )
 
 
-def test_comments_are_read_ticked_and_quoted(client: Client, cora: User, two: Two) -> None:
-    client.force_login(cora)
+def test_comments_are_read_ticked_and_quoted(coordinator: Client, cora: User, two: Two) -> None:
     address = reverse("prompt-comments", args=[two.first.public_id])
-    page = markup(client.get(address))
+    page = markup(coordinator.get(address))
     assert page.count("Two options are right.") == 12
     assert "Rita" not in page
     assert SeenKey.objects.filter(person=cora).count() == 12
     first, second = flagged_comments(two.first, cora)[:2]
-    form = client.get(
+    form = coordinator.get(
         reverse("prompt-next", args=[two.first.public_id]), {"quote": [first.review, second.review]}
     ).context["form"]
     reason = form.initial["reason"]
@@ -161,41 +161,39 @@ def test_comments_are_read_ticked_and_quoted(client: Client, cora: User, two: Tw
 
 
 @pytest.mark.parametrize("quote", ["", "x", "0", "9" * 30])
-def test_what_is_not_there_is_not_quoted(client: Client, cora: User, two: Two, quote: str) -> None:
-    client.force_login(cora)
-    page = client.get(reverse("prompt-next", args=[two.first.public_id]), {"quote": quote})
+def test_what_is_not_there_is_not_quoted(coordinator: Client, two: Two, quote: str) -> None:
+    page = coordinator.get(reverse("prompt-next", args=[two.first.public_id]), {"quote": quote})
     assert page.context["form"].initial["reason"] == ""
 
 
-def test_a_comment_of_another_version_or_of_a_hidden_round_is_not_quoted(client: Client, cora: User, two: Two) -> None:
-    client.force_login(cora)
+def test_a_comment_of_another_version_or_of_a_hidden_round_is_not_quoted(
+    coordinator: Client, cora: User, two: Two
+) -> None:
     ticked = {"quote": flagged_comments(two.first, cora)[0].review}
-    other = client.get(reverse("prompt-next", args=[two.second.public_id]), ticked)
+    other = coordinator.get(reverse("prompt-next", args=[two.second.public_id]), ticked)
     assert other.context["form"].initial["reason"] == ""
     Assignment.objects.create(round=two.round, reviewer=cora, revision=two.of_second[0], position=1)
     ReviewRound.objects.filter(pk=two.round.pk).update(state=RoundState.OPEN)
-    hidden = client.get(reverse("prompt-next", args=[two.first.public_id]), ticked)
+    hidden = coordinator.get(reverse("prompt-next", args=[two.first.public_id]), ticked)
     assert hidden.context["form"].initial["reason"] == ""
 
 
-def test_a_prompt_that_makes_no_questions_has_no_comments_and_no_history(client: Client, cora: User) -> None:
+def test_a_prompt_that_makes_no_questions_has_no_comments_and_no_history(coordinator: Client) -> None:
     answering = questions_prompt(1, name="other", purpose="answer")
-    client.force_login(cora)
     for name in ("prompt-comments", "prompt-history"):
-        assert client.get(reverse(name, args=[answering.public_id])).status_code == 404
+        assert coordinator.get(reverse(name, args=[answering.public_id])).status_code == 404
     assert PromptVersion.objects.count() == 1
 
 
 # --- the history ---
 def test_the_history_tells_reason_author_and_issues_of_each_version(
-    client: Client, cora: User, two: Two, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, two: Two, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    client.force_login(cora)
     with django_assert_max_num_queries(20):
-        page = markup(client.get(reverse("prompt-history", args=[two.first.public_id])))
+        page = markup(coordinator.get(reverse("prompt-history", args=[two.first.public_id])))
     assert "4, 33.33\N{NO-BREAK SPACE}%" in page
     first, _second = two_versions()
-    page = markup(client.get(reverse("prompt-history", args=[first.public_id])))
+    page = markup(coordinator.get(reverse("prompt-history", args=[first.public_id])))
     assert "13 of 120 had more than one valid option" in page
     assert "came with the program" in page
     assert page.count("none reviewed") == 2 + 2 * 7, "both versions, in both tables, of three criteria and four issues"
@@ -203,7 +201,7 @@ def test_the_history_tells_reason_author_and_issues_of_each_version(
 
 
 def test_the_line_of_a_prompt_counts_criteria_issues_and_what_rules_rejected(
-    client: Client, cora: User, rita: User, remo: User, two: Two
+    coordinator: Client, cora: User, rita: User, remo: User, two: Two
 ) -> None:
     low, high = (
         {"question_quality": 3, "clinical_accuracy": 5},
@@ -229,8 +227,7 @@ def test_the_line_of_a_prompt_counts_criteria_issues_and_what_rules_rejected(
     assert shares["educational_value"].n == 0, "nobody graded it: never a zero of something"
     assert shares["validity"] == share(1, 4)
     assert (second.rejected, second.cost) == (share(1, 5), None), "4 were made; without a price there is no cost"
-    client.force_login(cora)
-    file = client.get(reverse("prompt-history", args=[two.second.public_id]), {"form": "csv"})
+    file = coordinator.get(reverse("prompt-history", args=[two.second.public_id]), {"form": "csv"})
     head, newest, _older = csv.reader(b"".join(file).decode("utf-8-sig").splitlines())
     row = dict(zip(head, newest, strict=True))
     assert (row["version"], row["rejected_n"], row["rejected_count"], row["cost"]) == ("2", "5", "1", "")
@@ -271,13 +268,12 @@ def test_the_form_of_the_three_criteria_is_there_once_and_asks_for_them(cora: Us
     assert store_criteria_form(at=NOON) == own, "what a person made of it stays"
 
 
-def test_the_paper_stands_as_what_it_is(client: Client, cora: User) -> None:
+def test_the_paper_stands_as_what_it_is(coordinator: Client) -> None:
     """13 of 120: Wilson 6.4 to 17.7 %; no difference is computed."""
     (_outcome, first), *_rest = first_review_of_paper()
     assert [first.value, first.low, first.high] == pytest.approx([0.1083, 0.0644, 0.1766], abs=1e-4)
     assert (later_errors_of_paper().count, later_errors_of_paper().n) == (2, 300)
-    client.force_login(cora)
-    page = markup(client.get(reverse("prompt-history", args=[questions_prompt().public_id])))
+    page = markup(coordinator.get(reverse("prompt-history", args=[questions_prompt().public_id])))
     assert "13 of 120, 10.83\N{NO-BREAK SPACE}%" in page
     assert "not an effect of the prompt" in page
 

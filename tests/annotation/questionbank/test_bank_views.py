@@ -27,7 +27,7 @@ from annotation.questionbank import listing
 from annotation.questionbank.editing import revise, wording_of
 from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.listing import category_tree
-from annotation.tables.kernels.taxonomy import Domain
+from annotation.tables.kernels.row_figures import Domain
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.annotation.review.cases import make_round
 from tests.annotation.rounds.made import say, theirs

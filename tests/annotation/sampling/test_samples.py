@@ -141,7 +141,7 @@ def test_archiving_deleting_and_what_refers(bank: QuestionBank, cora: User, ada:
 
 
 def test_the_frame_says_what_it_leaves_out_and_what_waits(
-    client: Client, cora: User, dina: User, noon: datetime
+    coordinator: Client, cora: User, dina: User, noon: datetime
 ) -> None:
     """Twelve questions on four exams: one in quarantine, one removed, one whose images never came, one withdrawn."""
     bank = make_sample(12).bank
@@ -162,9 +162,8 @@ def test_the_frame_says_what_it_leaves_out_and_what_waits(
     ]
     found = preview_sample(bank, by=StratifyBy.NONE, per_thousand=1000, seed=1)
     assert frame_rows(found.frame, found.n_frame) == told, "a frame says what it left out, and why, before drawing"
-    client.force_login(cora)
     asked = {"bank": bank.slug, "by": "none", "per_thousand": "1000", "seed": "1"}
-    page = markup(client.get("/samples/new/", asked))
+    page = markup(coordinator.get("/samples/new/", asked))
     for words, n in told:
         assert f'<td>{words}</td><td class="number">{n}</td>' in page
     assert "3 questions of the frame have no images yet" in page
@@ -176,12 +175,12 @@ def test_the_frame_says_what_it_leaves_out_and_what_waits(
         ("In the frame", 2),
     ]
     plan = store_sample(found, name="S", actor=cora, at=noon)
-    assert f'<td>{words}</td><td class="number">{n}</td>' in markup(client.get(f"/samples/{plan.slug}/"))
-    shown = client.get(f"/api/v1/samples/{plan.slug}/").json()
+    assert f'<td>{words}</td><td class="number">{n}</td>' in markup(coordinator.get(f"/samples/{plan.slug}/"))
+    shown = coordinator.get(f"/api/v1/samples/{plan.slug}/").json()
     assert (shown["left_out"]["quarantine"], shown["n_waiting"]) == (3, 3)
     plan.frame = {}  # as it was stored before that was counted
     plan.save(update_fields=["frame"])
-    shown = client.get(f"/api/v1/samples/{plan.slug}/").json()
+    shown = coordinator.get(f"/api/v1/samples/{plan.slug}/").json()
     assert (shown["left_out"], shown["n_waiting"]) == (None, None), "what was not counted is no number"
 
 

@@ -18,7 +18,7 @@ from annotation.backup.taking import ask_for_backup, is_backup_due, kept_backups
 from annotation.enums import JobState, Role
 from annotation.models import AccessToken, AuditEvent, Invitation, Job, User
 from annotation.people.invitations import Grant, invite
-from annotation.site.site_overview import parts_of_site
+from annotation.site.health import parts_of_site
 from annotation.views.site.decorators import ROLES, By, policies_by_room
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.models import CaseSet, ResultsLink
@@ -43,12 +43,11 @@ def folder(tmp_path: Path, settings: Settings) -> Path:
 
 
 def test_the_page_of_the_site_asks_few_questions(
-    client: Client, ada: User, django_assert_max_num_queries: DjangoAssertNumQueries
+    administrator: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    client.force_login(ada)
-    client.get("/site/")
+    administrator.get("/site/")
     with django_assert_max_num_queries(13):
-        page = client.get("/site/").content.decode()
+        page = administrator.get("/site/").content.decode()
     assert "no worker is at work" in page
     assert "There is no backup yet." in page
 
@@ -62,12 +61,11 @@ def test_a_failed_job_is_told_for_a_week(ada: User) -> None:
     assert [state(6), state(8)] == [False, True]
 
 
-def test_a_backup_is_taken_by_a_job_and_listed(client: Client, ada: User, folder: Path) -> None:
-    client.force_login(ada)
-    assert client.post("/site/backup/").status_code == 302
-    assert client.post("/site/backup/").status_code == 302
+def test_a_backup_is_taken_by_a_job_and_listed(administrator: Client, folder: Path) -> None:
+    assert administrator.post("/site/backup/").status_code == 302
+    assert administrator.post("/site/backup/").status_code == 302
     assert Job.objects.filter(kind="take_backup").count() == 1  # the second time that one is under way
-    assert "waiting for a worker" in client.get("/site/", headers={"HX-Request": "true"}).content.decode()
+    assert "waiting for a worker" in administrator.get("/site/", headers={"HX-Request": "true"}).content.decode()
 
 
 class Silent:
@@ -161,22 +159,23 @@ def still_open() -> int:
 
 
 @pytest.mark.usefixtures("restored")
-def test_what_a_restore_brought_back_is_listed_and_ended_by_one_act(client: Client, ada: User, rita: User) -> None:
-    client.force_login(ada)
-    page = client.get("/site/").content.decode()
+def test_what_a_restore_brought_back_is_listed_and_ended_by_one_act(
+    administrator: Client, ada: User, rita: User
+) -> None:
+    page = administrator.get("/site/").content.decode()
     for words in ("Brought back by a restore", "nina@example.org", "olga@example.org", "for the board", "Cora"):
         assert words in page, f"the page names {words}"
     assert "deactivated an account" in page
     after = make_token_after(ada)
-    assert client.post("/site/restored/").status_code == 302
+    assert administrator.post("/site/restored/").status_code == 302
     assert still_open() == 1
     assert AccessToken.objects.get(revoked_at=None) == after, "what is newer than the restore stays"
     rita.refresh_from_db()
     assert not rita.is_active
     reasons = {event.facts.get("reason") for event in AuditEvent.objects.filter(act__endswith=".revoked")}
     assert (AuditEvent.objects.filter(act__endswith=".revoked").count(), reasons) == (4, {"restore"})
-    assert "Brought back" not in client.get("/site/").content.decode()
-    client.post("/site/restored/")
+    assert "Brought back" not in administrator.get("/site/").content.decode()
+    administrator.post("/site/restored/")
     assert AuditEvent.objects.filter(act="backup.revived_ended").count() == 1
 
 
@@ -188,9 +187,8 @@ def make_token_after(person: User) -> AccessToken:
 
 
 @pytest.mark.usefixtures("restored")
-def test_it_may_stay(client: Client, ada: User, rita: User) -> None:
-    client.force_login(ada)
-    client.post("/site/restored/", {"act": "keep"})
+def test_it_may_stay(administrator: Client, rita: User) -> None:
+    administrator.post("/site/restored/", {"act": "keep"})
     assert (still_open(), User.objects.get(pk=rita.pk).is_active) == (4, True)
     assert AuditEvent.objects.get(act="backup.revived_ended").facts["kept"] is True
-    assert "Brought back" not in client.get("/site/").content.decode()
+    assert "Brought back" not in administrator.get("/site/").content.decode()

@@ -20,10 +20,9 @@ def told(person: User) -> dict[str, str]:
     return {one.name: ", ".join(one.roles) for one in held_roles(person)}
 
 
-def test_the_page_of_a_person_leads_to_it(client: Client, ada: User, cora: User) -> None:
-    client.force_login(ada)
-    assert client.get("/site/permissions/0/").status_code == 404
-    assert f'href="/site/permissions/{cora.pk}/"' in client.get(f"/people/{cora.pk}/").content.decode()
+def test_the_page_of_a_person_leads_to_it(administrator: Client, cora: User) -> None:
+    assert administrator.get("/site/permissions/0/").status_code == 404
+    assert f'href="/site/permissions/{cora.pk}/"' in administrator.get(f"/people/{cora.pk}/").content.decode()
 
 
 def test_roles_of_the_site_count_everywhere_but_where_somebody_reads(cora: User, ada: User) -> None:
@@ -56,20 +55,18 @@ def test_roles_in_one_place_are_named_with_it(db: None, noon: datetime) -> None:
     assert [one.kind for one in held_roles(stan)] == ["site", "round", "round", "study"]
 
 
-def test_who_cannot_log_in_is_nothing(client: Client, ada: User, cora: User) -> None:
+def test_who_cannot_log_in_is_nothing(administrator: Client, cora: User) -> None:
     cora.is_active = False
     cora.save()
     assert held_roles(cora) == []
-    client.force_login(ada)
-    page = client.get(f"/site/permissions/{cora.pk}/").content.decode()
+    page = administrator.get(f"/site/permissions/{cora.pk}/").content.decode()
     assert "This account is deactivated" in page
     assert "<code>" not in page
 
 
 def test_it_asks_as_few_questions_for_many_places(
-    client: Client, ada: User, noon: datetime, django_assert_num_queries: DjangoAssertNumQueries
+    administrator: Client, noon: datetime, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    client.force_login(ada)
     stan = make_person("Stan")
 
     def give(number: int) -> None:
@@ -80,9 +77,9 @@ def test_it_asks_as_few_questions_for_many_places(
     give(0)
     address, n_queries = f"/site/permissions/{stan.pk}/", 12
     with django_assert_num_queries(n_queries):
-        client.get(address)
+        administrator.get(address)
     for number in range(1, 4):
         give(number)
     with django_assert_num_queries(n_queries):
-        page = client.get(address).content.decode()
+        page = administrator.get(address).content.decode()
     assert [page.count(name) for name in ("<bdi>Study-", "<bdi>Round-")] == [4, 4]

@@ -37,18 +37,18 @@ def test_only_a_number_is_repeated(client: Client, number: str) -> None:
 
 
 @pytest.mark.django_db
-def test_of_files_the_sizes_are_repeated(client: Client, cora: User) -> None:
-    client.force_login(cora)
+def test_of_files_the_sizes_are_repeated(coordinator: Client) -> None:
     files = [SimpleUploadedFile("b.dcm", b"1234567"), SimpleUploadedFile("a.dcm", b"12")]
-    answer = client.post("/uploads/new/", {"files": files}, headers={"X-Sent": NUMBER, "Accept": "application/json"})
+    answer = coordinator.post(
+        "/uploads/new/", {"files": files}, headers={"X-Sent": NUMBER, "Accept": "application/json"}
+    )
     assert answer.headers["X-Received"] == f"{NUMBER} {zlib.crc32(b'2,7')}"
 
 
 @pytest.mark.django_db
-def test_a_form_of_the_browser_s_own_is_told_by_a_cookie(client: Client, cora: User) -> None:
-    client.force_login(cora)
-    assert client.post("/nowhere/", {"sent_as": "<b>"}).cookies.get("received") is None
-    assert client.post("/logout/", {"sent_as": NUMBER}).cookies["received"].value == NUMBER
+def test_a_form_of_the_browser_s_own_is_told_by_a_cookie(coordinator: Client) -> None:
+    assert coordinator.post("/nowhere/", {"sent_as": "<b>"}).cookies.get("received") is None
+    assert coordinator.post("/logout/", {"sent_as": NUMBER}).cookies["received"].value == NUMBER
 
 
 @pytest.mark.django_db

@@ -11,7 +11,6 @@ from django.test import Client, override_settings
 from django.urls import path
 
 from annotation.management.base import ActCommand
-from annotation.models import User
 from annotation.refusals import Refused
 from rexvqa_site.urls import urlpatterns as site_urls
 
@@ -29,27 +28,24 @@ urlpatterns = [path("refuse/<int:status>/", refuse), *site_urls]
     ("status", "title"), [(409, "This was not done"), (422, "This was not done"), (403, "Not allowed")]
 )
 @override_settings(ROOT_URLCONF=__name__)
-def test_a_person_reads_the_sentence_on_a_page(client: Client, rita: User, status: int, title: str) -> None:
-    client.force_login(rita)
-    answer = client.get(f"/refuse/{status}/")
+def test_a_person_reads_the_sentence_on_a_page(reviewer: Client, status: int, title: str) -> None:
+    answer = reviewer.get(f"/refuse/{status}/")
     assert answer.status_code == status
     assert title in answer.text
     assert "The round is full. Choose another one." in answer.text
 
 
 @override_settings(ROOT_URLCONF=__name__)
-def test_a_script_gets_the_word_the_sentence_and_the_facts(client: Client, rita: User) -> None:
-    client.force_login(rita)
+def test_a_script_gets_the_word_the_sentence_and_the_facts(reviewer: Client) -> None:
     for headers in ({"HX-Request": "true"}, {"Accept": "application/json"}):
-        answer = client.get("/refuse/409/", headers=headers)
+        answer = reviewer.get("/refuse/409/", headers=headers)
         assert answer.status_code == 409
         assert answer.json() == {"reason": "full", "message": "The round is full. Choose another one.", "left": 0}
 
 
 @override_settings(ROOT_URLCONF=__name__)
-def test_what_nobody_may_know_of_is_not_found(client: Client, rita: User) -> None:
-    client.force_login(rita)
-    answer = client.get("/refuse/404/")
+def test_what_nobody_may_know_of_is_not_found(reviewer: Client) -> None:
+    answer = reviewer.get("/refuse/404/")
     assert answer.status_code == 404
     assert "full" not in answer.text
 

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import QuestionBank, ReviewRound
-from annotation.site.slugs import the_one
+from annotation.site.sentences import the_one
 from tests.annotation.review.cases import NOON, make_round
 
 pytestmark = pytest.mark.django_db

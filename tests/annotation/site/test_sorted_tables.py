@@ -68,47 +68,46 @@ def plan(bank: QuestionBank, noon: datetime) -> SamplingPlan:
 
 
 def test_the_questions_of_a_sample(
-    client: Client, cora: User, plan: SamplingPlan, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, plan: SamplingPlan, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    client.force_login(cora)
     address = f"/samples/{plan.slug}/"
-    assert cells(client, address, 1, sort="question") == [str(n) for n in range(1, 61)]  # as numbers, over two pages
-    assert cells(client, address, 1, sort="-question") == [str(n) for n in range(60, 0, -1)]
-    assert cells(client, address, 0) == [str(n) for n in range(1, 61)]
-    page = client.get(address, {"sort": "question", "page": "2"}).content.decode()
+    assert cells(coordinator, address, 1, sort="question") == [
+        str(n) for n in range(1, 61)
+    ]  # as numbers, over two pages
+    assert cells(coordinator, address, 1, sort="-question") == [str(n) for n in range(60, 0, -1)]
+    assert cells(coordinator, address, 0) == [str(n) for n in range(1, 61)]
+    page = coordinator.get(address, {"sort": "question", "page": "2"}).content.decode()
     assert '<th scope="col" class="number" aria-sort="ascending"><a class="sort" href="?sort=-question">' in page
     assert page.count("aria-sort") == 1
     assert "page=1&amp;sort=question" in page or "sort=question&amp;page=1" in page  # further pages stay in order
     with django_assert_max_num_queries(30) as plain:
-        client.get(address)
+        coordinator.get(address)
     with django_assert_max_num_queries(len(plain)):
-        client.get(address, {"sort": "-stratum"})
+        coordinator.get(address, {"sort": "-stratum"})
 
 
-def test_a_short_table_offers_no_sorting(client: Client, cora: User, bank: QuestionBank, noon: datetime) -> None:
-    client.force_login(cora)
+def test_a_short_table_offers_no_sorting(coordinator: Client, bank: QuestionBank, noon: datetime) -> None:
     small = draw_sample(bank, name="Small", per_thousand=100, actor=None, at=noon)
-    assert "sort=" not in client.get(f"/samples/{small.slug}/").content.decode()
+    assert "sort=" not in coordinator.get(f"/samples/{small.slug}/").content.decode()
 
 
 def test_jobs(
-    client: Client, cora: User, noon: datetime, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, cora: User, noon: datetime, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     other = make_person("Anna")
     for number in range(60):
         by = (cora, other, None)[number % 3]
         title = f"{'job' if number % 2 else 'Job'} {number:02}"
         Job.objects.create(kind="test", title=title, created_by=by, created_at=noon + timedelta(minutes=number))
-    client.force_login(cora)
     titles = [f"{'job' if number % 2 else 'Job'} {number:02}" for number in range(60)]
-    assert cells(client, "/jobs/", 0, sort="job") == titles  # small letters among capitals
-    assert cells(client, "/jobs/", 0, sort="-when") == titles[::-1]
-    who = cells(client, "/jobs/", 2, sort="-who")
+    assert cells(coordinator, "/jobs/", 0, sort="job") == titles  # small letters among capitals
+    assert cells(coordinator, "/jobs/", 0, sort="-when") == titles[::-1]
+    who = cells(coordinator, "/jobs/", 2, sort="-who")
     assert who == ["Cora"] * 20 + ["Anna"] * 20 + ["the program"] * 20  # whoever has no name comes last
     with django_assert_max_num_queries(30) as plain:
-        client.get("/jobs/")
+        coordinator.get("/jobs/")
     with django_assert_max_num_queries(len(plain)):
-        client.get("/jobs/", {"sort": "who"})
+        coordinator.get("/jobs/", {"sort": "who"})
 
 
 def test_uploads_people_and_models(client: Client, cora: User, ada: User, noon: datetime) -> None:
@@ -128,37 +127,35 @@ def test_uploads_people_and_models(client: Client, cora: User, ada: User, noon: 
 
 
 def test_cases_of_a_study_by_difficulty(
-    client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     study = make_study(n_cases=36, state=StudyState.FROZEN)
     for number, case in enumerate(study.cases.order_by("number").select_related("revision")):
         case.revision.difficulty = ("hard", "", "easy", "medium")[number % 4]
         case.revision.save(update_fields=["difficulty"])
-    client.force_login(cora)
     address = f"/studies/{study.slug}/cases/"
-    found = cells(client, address, -1, sort="difficulty")
+    found = cells(coordinator, address, -1, sort="difficulty")
     assert list(dict.fromkeys(found)) == ["easy", "medium", "hard", "unknown"]
-    assert cells(client, address, 0, sort="-case")[:2] == ["36", "35"]
+    assert cells(coordinator, address, 0, sort="-case")[:2] == ["36", "35"]
     with django_assert_max_num_queries(40) as plain:
-        client.get(address)
+        coordinator.get(address)
     with django_assert_max_num_queries(len(plain)):
-        client.get(address, {"sort": "task"})
+        coordinator.get(address, {"sort": "task"})
 
 
 def test_the_questions_of_a_bank(
-    client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    client.force_login(cora)
-    by_difficulty = bank_column(client, 6, sort="difficulty")
+    by_difficulty = bank_column(coordinator, 6, sort="difficulty")
     assert by_difficulty == ["easy"] * 15 + ["medium"] * 15 + ["hard"] * 15 + ["unknown"] * 15
-    assert bank_column(client, 2, sort="-number") == [str(n) for n in range(60, 0, -1)]
-    assert set(bank_column(client, 6, sort="-number", difficulty="hard")) == {"hard"}
-    page = client.get("/banks/bank/", {"sort": "-number"}).content.decode()
+    assert bank_column(coordinator, 2, sort="-number") == [str(n) for n in range(60, 0, -1)]
+    assert set(bank_column(coordinator, 6, sort="-number", difficulty="hard")) == {"hard"}
+    page = coordinator.get("/banks/bank/", {"sort": "-number"}).content.decode()
     assert '<th scope="col" class="number" aria-sort="descending"><a class="sort" href="?sort=number">' in page
     with django_assert_max_num_queries(40) as plain:
-        client.get("/banks/bank/")
+        coordinator.get("/banks/bank/")
     with django_assert_max_num_queries(len(plain)):
-        client.get("/banks/bank/", {"sort": "task"})
+        coordinator.get("/banks/bank/", {"sort": "task"})
 
 
 def bank_column(client: Client, place: int, **query: Any) -> list[str]:
@@ -176,12 +173,13 @@ def bank_column(client: Client, place: int, **query: Any) -> list[str]:
     return found
 
 
-def test_rounds_and_studies(client: Client, cora: User, bank: QuestionBank, plan: SamplingPlan, noon: datetime) -> None:
+def test_rounds_and_studies(
+    coordinator: Client, cora: User, bank: QuestionBank, plan: SamplingPlan, noon: datetime
+) -> None:
     for number in range(31):
         create_round(plan, name=f"Round {number:02}", reviewers=[], actor=cora, at=noon)
         make_study(f"Study{number:02}", n_cases=1)
-    client.force_login(cora)
-    names = cells(client, "/rounds/", 0, sort="-round")
+    names = cells(coordinator, "/rounds/", 0, sort="-round")
     assert (names, len(names)) == (sorted(names, reverse=True), 31)
-    names = cells(client, "/studies/", 0, sort="study")
+    names = cells(coordinator, "/studies/", 0, sort="study")
     assert names == [f"Study{number:02}" for number in range(31)]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from annotation.site.sentences import prose
 from annotation.statistics.kernels.multireader import Design, model_minus_readers
-from annotation.tables.prose import prose
 from readerstudy.analysis.gathering import gather, mark_of
 from readerstudy.analysis.kernels.arrays import Repeats, State, StudyArrays
 from readerstudy.analysis.kernels.result import MODEL

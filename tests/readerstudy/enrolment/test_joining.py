@@ -8,7 +8,7 @@ from django.test import Client
 from annotation.enums import Role
 from annotation.models import Assignment, AuditEvent, BankImport, Membership, User
 from annotation.people.invitations import IssuedInvitation, accept_as, accept_as_new_person, find_invitation, revoke
-from annotation.people.links import PeopleRefused
+from annotation.people.tokens import PeopleRefused
 from readerstudy.enrolment import inviting
 from readerstudy.enrolment.inviting import KIND, invite_reader, noted_reasons, open_invitations, reasons_against
 from readerstudy.enrolment.joining import enrol_reader

@@ -11,8 +11,8 @@ from django.urls import reverse
 from annotation.enums import LinkState, Role
 from annotation.models import AuditEvent, Membership, SampledQuestion, User
 from annotation.people.invitations import Grant, invite
-from annotation.people.links import PeopleRefused
 from annotation.people.roles import grant
+from annotation.people.tokens import PeopleRefused
 from readerstudy.enrolment.inviting import name_coordinator, readers_with_keys_at_hand
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, StudyCase, StudyRole

@@ -20,9 +20,8 @@ from annotation.models import (
     User,
 )
 from annotation.models.people import TokenScope
-from annotation.people.links import PeopleRefused
 from annotation.people.roles import held_roles
-from annotation.people.tokens import make_token, person_of, place_named, places_of
+from annotation.people.tokens import PeopleRefused, make_token, person_of, place_named, places_of
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.leaderboard.access import LeaderboardRefused, own_team, teams_known_to
 from readerstudy.leaderboard.editions import leaderboards_of_submitter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotation.models import User
-from annotation.tables.kernels.latex import tex
+from annotation.tables.kernels.printing import tex
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.enums import StudyState
 from readerstudy.exports.report_writing import printed_tables

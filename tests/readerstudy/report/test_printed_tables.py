@@ -20,9 +20,8 @@ import pytest
 from annotation.exports.office import document_of, workbook_of
 from annotation.exports.tables import MODIFIED
 from annotation.statistics.kernels.catalogue import Scale
-from annotation.tables.kernels.latex import escaped, is_long, stacked, whole_document
-from annotation.tables.kernels.latex import tex as latex_of
-from annotation.tables.kernels.printing import fixed, limits, number
+from annotation.tables.kernels.printing import escaped, fixed, is_long, limits, number, stacked, whole_document
+from annotation.tables.kernels.printing import tex as latex_of
 from annotation.tables.kernels.table import TEXT, Column, Table, flat_cells, flat_columns
 from readerstudy.analysis.kernels.arrays import MeasuredTimes, Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import AuditEvent, User
-from annotation.people.links import token_sha256
+from annotation.people.tokens import token_sha256
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy, ResultsLink
 from readerstudy.results.looking import share_results
