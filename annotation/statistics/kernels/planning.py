@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, lgamma, log, sqrt
 from statistics import NormalDist
 
@@ -235,6 +236,7 @@ def readers_needed(
     return _first(numbers, _two_sided(se, df, delta, ALPHA), target)
 
 
+@lru_cache(maxsize=100)  # 40 ms, and the page of a draft asks the same again with every change
 def cases_needed(
     found: Components, reading: Reading, *, delta: float, target: float = POWER, inference: str = RANDOM_BOTH
 ) -> tuple[int | None, float]:
