@@ -30,12 +30,12 @@ from annotation.review.calibrating import begin_calibration, let_in, must_calibr
 from annotation.review.ending import close_round, complete_reviews, disputed
 from annotation.review.kernels.form import Blind, Judgement, make_blind
 from annotation.review.kernels.form_design import PAPER
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.round_design import PLAIN, RoundDesign
 from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
 from annotation.review.submitting import skip, submit_review
+from annotation.statistics.kernels.sampling import StratifyBy
 
 _COMMENTS = {
     Flag.SEVERAL_VALID: "A second option is just as right on these images.",

@@ -25,8 +25,8 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.enums import Word
-from annotation.questionbank.kernels.entries import neutralised as neutralised
-from annotation.questionbank.kernels.entries import restored as restored
+from annotation.files.kernels.cells import neutralised as neutralised
+from annotation.files.kernels.cells import restored as restored
 from annotation.refusals import Refused
 from annotation.site.health import INSTALL_PARQUET, has_parquet
 from annotation.tables.kernels.table import Cell as Cell

@@ -22,11 +22,11 @@ from annotation.outcomes.adjudicating import REASON_LIMIT, adjudicators_of
 from annotation.people.roles import possible_reviewers
 from annotation.review.assigning import reviewers_of
 from annotation.review.calibrating import possible_calibrations
-from annotation.review.kernels.sampling import SEED_MAX, RatedBy, StratifyBy
 from annotation.review.round_design import RoundDesign, newest_forms
 from annotation.review.rounds import MOST_PER_QUESTION
 from annotation.review.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, MOST_REPEATED
 from annotation.review.viewing import Viewing, viewing_of
+from annotation.statistics.kernels.sampling import SEED_MAX, RatedBy, StratifyBy
 
 if TYPE_CHECKING:
     OneForm = forms.ModelChoiceField[ReviewForm]

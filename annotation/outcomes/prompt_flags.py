@@ -23,7 +23,6 @@ from annotation.model_calls.versions import LONGEST_REASON
 from annotation.models import GenerationRun, PromptVersion, Question, Review, ReviewRound, Revision, SamplingPlan, User
 from annotation.people.roles import add_role
 from annotation.review.kernels.form_design import CRITERIA, GOOD_GRADE
-from annotation.review.kernels.sampling import Drawn, StratifyBy
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.onlookers import QUESTION, questions_hidden_from, rounds_with_outcomes_for
 from annotation.review.outcomes import ASKED_BY, flags_asked_by_forms, newest_reviews
@@ -34,6 +33,7 @@ from annotation.review.viewing import viewing_of
 from annotation.site.sentences import listed
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions
+from annotation.statistics.kernels.sampling import Drawn, StratifyBy
 
 GENERATING = (PromptPurpose.BULLETS, PromptPurpose.QUESTIONS)
 _PATHS = {PromptPurpose.BULLETS: "bullets_batch__prompt", PromptPurpose.QUESTIONS: "questions_prompt"}

@@ -24,6 +24,7 @@ from msgspec import Struct
 from annotation.audit.acts_in_words import act_in_words
 from annotation.audit.recording import record
 from annotation.contributions import contributed
+from annotation.files.kernels.cells import neutralised
 from annotation.models import (
     AccessToken,
     Assignment,
@@ -36,7 +37,6 @@ from annotation.models import (
     User,
 )
 from annotation.people.accounts import stored_sessions
-from annotation.questionbank.kernels.entries import neutralised
 
 Row = Mapping[str, Any]
 

@@ -20,12 +20,12 @@ from annotation.models import BlindAnswer, Review, ReviewRound, Revision, Sample
 from annotation.questionbank.importing import move_questions
 from annotation.review.assigning import assigned_now, clear_assignments, lock_round, plan_assignments, store_assignments
 from annotation.review.ending import rest_questions, sampled_revisions
-from annotation.review.kernels.sampling import SEED_MAX
 from annotation.review.kernels.transitions import ReviewRefused, RoundAct, RoundFacts, why_not
 from annotation.review.round_design import PLAIN, RoundDesign, check_round_design, design_of_round
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.site.sentences import free_slug, listed
 from annotation.site.sorted_tables import OneAtATime, lock
+from annotation.statistics.kernels.sampling import SEED_MAX
 
 MOST_PER_QUESTION = 9
 

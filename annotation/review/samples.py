@@ -31,7 +31,10 @@ from annotation.questionbank.validity import gate_is, gate_of
 from annotation.refusals import Refused
 from annotation.review.frames import LostQuestion, described_frame, listed_frame, lost_questions
 from annotation.review.kernels.allotment import repeats_in
-from annotation.review.kernels.sampling import (
+from annotation.review.kernels.transitions import GONE, UNREVIEWED
+from annotation.site.sentences import free_slug
+from annotation.site.sorted_tables import Columns, OneAtATime, analyze, counted, lock
+from annotation.statistics.kernels.sampling import (
     RULE,
     SEED_MAX,
     Drawn,
@@ -42,9 +45,6 @@ from annotation.review.kernels.sampling import (
     frame_of,
     sample_size,
 )
-from annotation.review.kernels.transitions import GONE, UNREVIEWED
-from annotation.site.sentences import free_slug
-from annotation.site.sorted_tables import Columns, OneAtATime, analyze, counted, lock
 
 STORED_AT_ONCE = 2_000
 DEFAULT_PER_THOUSAND = 100

@@ -20,9 +20,9 @@ from annotation.enums import EXPLANATIONS, Difficulty, RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.questionbank.kernels.question_checks import BY_VERDICT, RATING, STATED
 from annotation.questionbank.validity import count_parts, gate_of
-from annotation.review.kernels.sampling import RatedBy
 from annotation.review.outcomes import ASKED_BY, blind_answers, flags_asked_by_forms, newest_reviews
 from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.sampling import RatedBy
 from annotation.validators.kernels.validator_exam import JudgedTwice, ReviewerExam, examine, has_fault, says_fault
 
 DRAWS = 2_000

@@ -27,11 +27,11 @@ from annotation.outcomes.outcome_groups import valid_shown_to
 from annotation.questionbank.checking import count_identifiers
 from annotation.questionbank.kernels.question_checks import GATED, JUDGED, PARTS, RATING, STATED
 from annotation.questionbank.validity import MOST_COUNTED, count_parts, gate_of, n_failing, set_gate
-from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.statistics.kernels.intervals import share
+from annotation.statistics.kernels.sampling import RatedBy
 from annotation.validators.classifying import ask_for_scores, classifiers_of, set_threshold
 from annotation.validators.folder_models import CLASSIFIERS, folders
 from annotation.validators.kernels.validator_exam import REFERENCES, part_of_class

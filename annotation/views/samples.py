@@ -21,7 +21,6 @@ from annotation.models import Question, QuestionBank, Revision, SamplingPlan, Us
 from annotation.questionbank.filters import BankSearch, filters_for
 from annotation.questionbank.kernels.question_checks import PARTS
 from annotation.review.frames import frame_rows
-from annotation.review.kernels.sampling import RatedBy
 from annotation.review.onlookers import withheld_questions
 from annotation.review.samples import (
     SAMPLES_SORTED_BY,
@@ -34,6 +33,7 @@ from annotation.review.samples import (
 )
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, numbered_page, sorted_page
+from annotation.statistics.kernels.sampling import RatedBy
 from annotation.views.site.administration import delete_or_ask
 from annotation.views.site.confirming import refusals_on
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required

@@ -19,10 +19,10 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import RoundState
 from annotation.models import AuditEvent, ReviewRound, User
-from annotation.review.kernels.sampling import Drawn, StratifyBy, random_ranks
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.rounds import create_round
 from annotation.review.samples import Draw, SampleRefused, Stratum, store_sample
+from annotation.statistics.kernels.sampling import Drawn, StratifyBy, random_ranks
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.predictions.looks import may_see_results, scored_readings, unblind

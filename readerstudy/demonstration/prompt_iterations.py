@@ -24,12 +24,12 @@ from annotation.review.answering import mark_opened, open_report
 from annotation.review.ending import close_round
 from annotation.review.kernels.form import Judgement
 from annotation.review.kernels.form_design import CRITERIA
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.round_design import RoundDesign, store_criteria_form
 from annotation.review.rounds import archive_round, create_round, open_round
 from annotation.review.samples import draw_sample
 from annotation.review.submitting import submit_review
+from annotation.statistics.kernels.sampling import StratifyBy
 from readerstudy.demonstration.models_at_work import fill_small_bank, make_all, simulated_models, small_exams
 
 BANK = "Twelve prompt versions (simulated)"

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.review.kernels.sampling import SEED_MAX
 from annotation.site.sorted_tables import OneAtATime, lock
+from annotation.statistics.kernels.sampling import SEED_MAX
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_inference, read_analysis, readable_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.documents import Rules

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, Task
 from annotation.refusals import Refused
-from annotation.review.kernels.sampling import SEED_MAX
+from annotation.statistics.kernels.sampling import SEED_MAX
 from readerstudy.design.case_selection import resolve, stored_cases_sha256
 from readerstudy.design.kernels.documents import read_rules, sha256_of
 from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota, read_request

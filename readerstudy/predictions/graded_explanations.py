@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from annotation.enums import EXPLANATIONS
 from annotation.models import QuestionBank, SamplingPlan, User
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import Draw, Stratum, preview_sample, store_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from readerstudy.enums import EntryState
 from readerstudy.models import Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.kernels.records import PredictionsRefused

@@ -27,11 +27,11 @@ from annotation.models import (
 from annotation.people.invitations import Grant, accept_as, accept_as_new_person, invite
 from annotation.people.roles import grant, withdraw
 from annotation.people.tokens import PeopleRefused
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer
 from annotation.review.rounds import create_round
 from annotation.review.samples import draw_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.entries import enter_model

@@ -21,7 +21,6 @@ from annotation.models import ReviewForm, ReviewRound, SampledQuestion, Sampling
 from annotation.outcomes.prompt_flags import fresh_round
 from annotation.people.kept_answers import MadeAnswer
 from annotation.review.kernels.form_design import ANCHOR_LIMIT, CHOICE_LABELS, CHOSEN, anchored, make_design
-from annotation.review.kernels.sampling import SEED_MAX, RatedBy, StratifyBy
 from annotation.review.round_design import design_of_round, newest_forms, store_form
 from annotation.review.rounds import MOST_PER_QUESTION, change_draft
 from annotation.review.samples import (
@@ -31,6 +30,7 @@ from annotation.review.samples import (
     counted_samples,
     draw_sample,
 )
+from annotation.statistics.kernels.sampling import SEED_MAX, RatedBy, StratifyBy
 
 
 class DraftSent(DesignSent):

@@ -25,11 +25,11 @@ from annotation.models.fields import AsRead
 from annotation.people.kept_answers import MadeAnswer
 from annotation.people.roles import possible_reviewers
 from annotation.review.calibrating import possible_calibrations
-from annotation.review.kernels.sampling import SEED_MAX
 from annotation.review.round_design import RoundDesign, newest_forms
 from annotation.review.rounds import MOST_PER_QUESTION, create_round
 from annotation.review.samples import MOST_REPEATED
 from annotation.site.permissions import within_reach
+from annotation.statistics.kernels.sampling import SEED_MAX
 
 REACH = {"bank": "plan__bank", "round": "pk"}
 MOST_REVIEWERS = 200

@@ -15,9 +15,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict, Word
+from annotation.files.kernels.cells import read_cell
 from annotation.files.kernels.sent_tables import check_columns, lines_of_csv, read_rows
 from annotation.files.kernels.strictjson import BOM, NO_CHARACTERS, NO_TEXT, FileRefused, entries_of_lines, unreadable
-from annotation.questionbank.kernels.entries import read_cell
 from annotation.review.kernels.form import (
     CANNOT_JUDGE,
     CATEGORY_LIMIT,

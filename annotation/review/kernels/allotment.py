@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Sequence
 
 from msgspec import Struct
 
-from annotation.review.kernels.sampling import random_ranks
+from annotation.statistics.kernels.sampling import random_ranks
 
 
 class Item(Struct, frozen=True):

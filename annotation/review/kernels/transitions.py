@@ -9,8 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from annotation.enums import AssignmentState as State
-from annotation.enums import QuestionState, RoundState, RoundSteps, _
-from annotation.questionbank.kernels.entries import QUESTION_TRANSITIONS
+from annotation.enums import RoundState, RoundSteps, _
 from annotation.refusals import Refused
 
 
@@ -82,38 +81,6 @@ ROUND_TRANSITIONS: Mapping[str, tuple[RoundState, ...]] = {
     RoundState.ADJUDICATION: (RoundState.CLOSED,),
     RoundState.CLOSED: (),
 }
-
-Arrow = tuple[str, str, str]  # from, to, by which act; the act may be empty
-
-
-def diagram(title: str, first: str, arrows: set[Arrow]) -> str:
-    """A part of docs/states.md: a heading, and what leads where in Mermaid."""
-    lines = [f"    {state} --> {following}" + (f": {act}" if act else "") for state, following, act in sorted(arrows)]
-    return "\n".join([f"\n## {title}\n\n```mermaid", "stateDiagram-v2", f"    [*] --> {first}", *lines, "```", ""])
-
-
-def assignment_states() -> str:
-    """The diagrams of an assignment, one for each kind of round."""
-    return "".join(
-        diagram(
-            f"An assignment in a round with the steps: {RoundSteps(steps).label}",
-            State.WAITING,
-            {(str(state), str(following), str(act)) for (state, act), following in table.items()},
-        )
-        for steps, table in TRANSITIONS.items()
-    )
-
-
-def round_states() -> str:
-    """The diagram of a review round."""
-    arrows = {(str(a), str(b), "") for a, following in ROUND_TRANSITIONS.items() for b in following}
-    return diagram("A review round", RoundState.DRAFT, arrows)
-
-
-def question_states() -> str:
-    """The diagram of a question."""
-    arrows = {(str(a), str(b), "") for a, following in QUESTION_TRANSITIONS.items() for b in following}
-    return diagram("A question", QuestionState.IMPORTED, arrows)
 
 
 class RoundAct(StrEnum):

@@ -36,7 +36,6 @@ from annotation.questionbank.filters import BankSearch
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import IMAGES, Wording
 from annotation.refusals import Refused
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import draw_sample
 from annotation.review.selected_questions import (
     UNDOES,
@@ -48,6 +47,7 @@ from annotation.review.selected_questions import (
     changed_numbers,
     tags_in,
 )
+from annotation.statistics.kernels.sampling import StratifyBy
 from annotation.views.site.confirming import flashed, number_sent, said
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from annotation.enums import Difficulty, Task, _
-from annotation.review.kernels.sampling import proportional
+from annotation.statistics.kernels.sampling import proportional
 from readerstudy.design.kernels.documents import DesignRefused, Document, Rules, Text, decode, within
 from readerstudy.design.kernels.ordering import Purpose, branch, shuffled
 

@@ -18,7 +18,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from annotation.review.kernels.sampling import random_ranks
+from annotation.statistics.kernels.sampling import random_ranks
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,7 +62,7 @@ def shuffled(numbers: Sequence[int], seed: int) -> list[int]:
 
 
 def rank_of(number: int, seed: int) -> int:
-    """What ``annotation.review.kernels.sampling.random_ranks`` gives for one number, without the cost of an array."""
+    """What ``random_ranks`` of the kernel of sampling gives for one number, without the cost of an array."""
     return _mixed(_mixed(number * _GOLDEN & _MASK) ^ _mixed(seed + _GOLDEN & _MASK))
 
 

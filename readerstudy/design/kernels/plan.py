@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
-from annotation.review.kernels.sampling import SEED_MAX
+from annotation.statistics.kernels.sampling import SEED_MAX
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_analysis, read_new_analysis
 from readerstudy.design.kernels.documents import (
     QUIET_MS,

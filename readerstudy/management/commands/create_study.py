@@ -11,7 +11,7 @@ from django.utils import timezone
 from msgspec.structs import replace
 
 from annotation.management.base import ActCommand
-from annotation.review.kernels.sampling import SEED_MAX
+from annotation.statistics.kernels.sampling import SEED_MAX
 from readerstudy.design.checking import indication_notes, notes_of, problems_of
 from readerstudy.design.creating import create_study, find_bank, plan_of_list
 from readerstudy.design.kernels.documents import parse_cases

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from annotation.review.kernels.transitions import diagram
 from readerstudy.enums import ResponseState, StudyState
 
 # Frozen means immutable: a change is a copy. A closed study stays closed, because somebody may have seen its results.
@@ -101,21 +100,3 @@ ACTS = {
     StudyState.CLOSED: "close",
     StudyState.ANALYSED: "analyse",
 }
-
-
-def study_states() -> str:
-    arrows = {(state, str(following), ACTS[following]) for state, after in TRANSITIONS.items() for following in after}
-    return diagram("A reader study", StudyState.DRAFT, arrows)
-
-
-def place_states() -> str:
-    arrows = {
-        (_word(state), _word(following), str(act))
-        for (state, act), following in CASE_TRANSITIONS.items()
-        if following != state
-    }
-    return diagram("A case in the order of a reader", _word(CaseState.WAITING), arrows)
-
-
-def _word(state: str) -> str:
-    return str(state).replace(" ", "_")

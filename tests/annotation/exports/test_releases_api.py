@@ -18,9 +18,9 @@ from annotation.exports.release_files import private_keys
 from annotation.jobs import running
 from annotation.models import AuditEvent, QuestionBank, Release, SeenKey, User
 from annotation.models.people import TokenScope
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.exports.test_releases import PUBLIC_KEY, N, chest, opened  # noqa: F401  # chest: a fixture
 

@@ -16,9 +16,9 @@ from annotation.enums import RoundState
 from annotation.exports.reviews import columns_of_reviews
 from annotation.exports.tables import restored
 from annotation.models import Assignment, AuditEvent, BlindAnswer, Question, QuestionBank, ReviewRound, User
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.review.cases import images_are_there
 from tests.annotation.rounds.made import say, theirs

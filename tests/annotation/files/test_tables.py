@@ -14,6 +14,7 @@ import pytest
 from openpyxl import Workbook
 
 from annotation.files.kernels import sent_tables
+from annotation.files.kernels.cells import neutralised, read_cell
 from annotation.files.kernels.sent_tables import (
     Row,
     cell_of_parquet,
@@ -23,7 +24,6 @@ from annotation.files.kernels.sent_tables import (
     read_rows,
 )
 from annotation.files.kernels.strictjson import FileRefused
-from annotation.questionbank.kernels.entries import neutralised, read_cell
 from tests.refusals import refuses
 
 ROWS = [["id", "text"], ["1", "a, b;"], ["2", "-5 mm\nß"]]

@@ -17,8 +17,8 @@ from annotation.questionbank.editing import current_revision, propose, revise, u
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import Wording
 from annotation.review.history import life_of
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import preview_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.refusals import refuses

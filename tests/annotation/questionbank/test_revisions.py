@@ -37,10 +37,10 @@ from annotation.questionbank.kernels.entries import BankRefused
 from annotation.questionbank.kernels.wording import IMAGES, LABELS, PieceKind, Wording, changes, check_wording, pieces
 from annotation.questionbank.listing import PageStart, questions_page
 from annotation.review.assigning import who_knows_keys
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.rounds import create_round
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from annotation.site.sorted_tables import Sorting
+from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.refusals import refuses
 

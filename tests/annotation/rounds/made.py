@@ -9,8 +9,8 @@ from typing import Any
 from annotation.enums import AssignmentState, Flag
 from annotation.models import Assignment, BlindAnswer, Question, QuestionBank, Review, SamplingPlan, User
 from annotation.review.kernels.form_design import PAPER
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import draw_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
 from tests.made_once import made_once
 

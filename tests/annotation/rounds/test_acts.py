@@ -20,11 +20,11 @@ from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import Assignment, AuditEvent, Image, Membership, Review, ReviewRound, SamplingPlan, User
 from annotation.review.assigning import assign_round
 from annotation.review.ending import close_round, count_open
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer, reassign, remove_reviewer
 from annotation.review.rounds import archive_round, create_round, open_round
 from annotation.review.samples import SampleRefused, preview_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 from tests.contributing import contribute

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.review.kernels.sampling import (
+from annotation.statistics.kernels.sampling import (
     UNKNOWN,
     Drawn,
     Frame,

@@ -25,9 +25,9 @@ from annotation.models import (
 )
 from annotation.questionbank.filters import BankSearch
 from annotation.review.frames import frame_rows
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.rounds import create_round
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample, store_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.review.cases import NOON, make_bank, make_revision, make_revisions
 from tests.annotation.rounds.made import make_sample
 from tests.pages import markup

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.services
 
 MEET = """
 from annotation.enums import Role
-from annotation.review.kernels.sampling import StratifyBy
+from annotation.statistics.kernels.sampling import StratifyBy
 from annotation.questionbank.bank_life import make_bank
 from annotation.review.rounds import create_round
 from annotation.review.samples import draw_sample

@@ -13,9 +13,9 @@ from annotation.enums import Difficulty, RoundState
 from annotation.models import Finding, Question, QuestionBank, Revision, User
 from annotation.questionbank.kernels.question_checks import MODEL_NOT_EASY, NOT_EASY
 from annotation.questionbank.validity import count_parts
-from annotation.review.kernels.sampling import RatedBy, StratifyBy
 from annotation.review.onlookers import withheld_questions
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
+from annotation.statistics.kernels.sampling import RatedBy, StratifyBy
 from annotation.validators.validator_exams import compare_sources, difficulty_of_share
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions, make_round

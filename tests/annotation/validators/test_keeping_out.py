@@ -41,8 +41,8 @@ from annotation.questionbank.validity import (
     set_gate,
     state_by_gate,
 )
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import images_are_there, make_round
 from tests.annotation.validators.validated import answered_blind, judged, judged_bank, rated

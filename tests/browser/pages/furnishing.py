@@ -53,10 +53,10 @@ from annotation.review.calibrating import begin_calibration, finish_calibration
 from annotation.review.commenting import add_comment, finish_todo, withdraw_comment
 from annotation.review.ending import complete_reviews, count_open
 from annotation.review.kernels.form_design import ANCHOR_LIMIT, make_design
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.round_design import store_form
 from annotation.review.samples import draw_sample
 from annotation.review.selected_questions import add_tag
+from annotation.statistics.kernels.sampling import StratifyBy
 from annotation.validators.classifying import set_threshold
 from readerstudy.design.kernels.documents import Rules
 from tests.annotation.case.sent import seen

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.review.kernels.sampling import random_ranks
+from annotation.statistics.kernels.sampling import random_ranks
 from readerstudy.design.kernels.ordering import (
     branch,
     draw_orders,

@@ -30,9 +30,9 @@ from annotation.exports.source_names import export_missing, export_source_ids
 from annotation.exports.tables import CODEBOOK, CellOrDay, Column, Format, codebook_rows, neutralised
 from annotation.models import QuestionBank
 from annotation.questionbank.editing import current_revision, revise, wording_of
-from annotation.review.kernels.sampling import StratifyBy
 from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
+from annotation.statistics.kernels.sampling import StratifyBy
 from annotation.tables.kernels.table import Table, flat_cells, flat_columns
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import Experts

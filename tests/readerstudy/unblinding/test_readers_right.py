@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import Question, User
-from annotation.review.kernels.sampling import RatedBy
+from annotation.statistics.kernels.sampling import RatedBy
 from annotation.validators.validator_exams import compare_sources
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
