@@ -177,3 +177,4 @@ def expect_numbers(page: Page, address: str) -> None:
     expect(rows.nth(1)).to_contain_text("−50.0")
     rows.nth(0).get_by_role("link").click()
     expect(page.get_by_role("row", name="All questions")).to_contain_text("80.0 (")
+    page.wait_for_load_state()  # its style, too: this server is about to end
