@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.models import User
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.views.site.confirming import Confirmation, confirm, run_on_form
+from annotation.views.site.confirming import Confirmation, confirm, refusals_on
 from annotation.views.site.decorators import AuthenticatedRequest, View, person_required
 from readerstudy.acts.studies import coordinated_study as coordinated_study
 from readerstudy.acts.studies import named_study
@@ -47,7 +47,10 @@ def person_page(*methods: str, fresh: bool = False) -> Callable[[View], View]:
 
 def stored(form: forms.Form, act: Callable[[], Result], *, field: str | None = None) -> Result | None:
     """What the act gives for a good form; None for one that was not sent, or says what is wrong."""
-    return run_on_form(form, act, field=field) if form.is_valid() else None
+    if form.is_valid():
+        with refusals_on(form, field=field):
+            return act()
+    return None
 
 
 def as_file(response: Response, name: str) -> Response:

@@ -21,10 +21,10 @@ from annotation.refusals import Refused
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.confirming import (
     Confirmation,
+    flashed,
     is_confirmed,
     is_possible_or_flash,
     is_valid_or_flash,
-    run_and_flash,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.acts.studies import reader_of
@@ -94,7 +94,8 @@ def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if is_valid_or_flash(request, form, _("Give the number of the case and the reason.")):
         number, reason = form.cleaned_data["case"], form.cleaned_data["reason"]
         if is_confirmed(request):
-            run_and_flash(request, lambda: _leave_out(main_case(study, number), reason, request.user))
+            with flashed(request) as say:
+                say(_leave_out(main_case(study, number), reason, request.user))
         elif is_possible_or_flash(request, lambda: check_may_void(main_case(study, number), reason)):
             return confirm_in_study(request, study, _about_voiding(study, main_case(study, number), reason))
     return redirect("study-watch", slug)

@@ -25,7 +25,7 @@ from annotation.models import Job, QuestionBank, Upload, User
 from annotation.models.fields import AsRead
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, sorted_page
-from annotation.views.site.confirming import is_possible_or_flash, run_on_form
+from annotation.views.site.confirming import is_possible_or_flash, refusals_on
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.acts.models import changeable_entry, check_changeable, check_works_with_models, known_entry, known_run
 from readerstudy.enums import EntryState
@@ -186,11 +186,9 @@ def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> Http
     given = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form = PredictionsForm(targets, *given, initial={"target": request.GET.get("target", "")})
     if request.method == "POST" and form.is_valid():
-        asked, file, now = _asked_of(entry, form), form.cleaned_data["file"], timezone.now()
-        upload = run_on_form(
-            form, lambda: uploads.receive_file(file.chunks(), file.name, asked=asked, actor=request.user, at=now)
-        )
-        if upload is not None:
+        asked, file = _asked_of(entry, form), form.cleaned_data["file"]
+        with refusals_on(form):
+            upload = uploads.receive_file(file.chunks(), file.name, asked=asked, **by(request))
             return redirect("prediction-import", upload.public_id)
     context = {"entry": entry, "form": form, "has_targets": bool(targets)}
     return render(request, "readerstudy/models/import_new.html", context, status=422 if form.errors else 200)

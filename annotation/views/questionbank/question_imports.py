@@ -51,7 +51,6 @@ from annotation.views.site.confirming import (
     is_confirmed,
     is_possible_or_flash,
     refusals_on,
-    run_on_form,
     said,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
@@ -63,8 +62,10 @@ from annotation.views.site.downloads import texts_response
 def question_import_new(request: AuthenticatedRequest) -> HttpResponse:
     """The form; a good one begins the check, which stores nothing."""
     form = ImportForm(request.POST or None, request.FILES or None, initial={"bank": request.GET.get("bank", "")})
-    if request.method == "POST" and form.is_valid() and (upload := run_on_form(form, lambda: _receive(request, form))):
-        return redirect("question-import" if upload.job else "question-import-columns", upload.public_id)
+    if request.method == "POST" and form.is_valid():
+        with refusals_on(form):
+            upload = _receive(request, form)
+            return redirect("question-import" if upload.job else "question-import-columns", upload.public_id)
     banks = QuestionBank.objects.filter(archived_at__isnull=True).values_list("name", flat=True)
     status = 422 if request.method == "POST" else 200
     context = {"form": form, "banks": banks, "columns": COLUMNS, "template_forms": TEMPLATE_FORMS}

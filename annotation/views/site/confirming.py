@@ -16,7 +16,6 @@ from django.views.decorators.http import require_POST
 
 from annotation.acts import Act
 from annotation.acts import Confirmation as Confirmation
-from annotation.models import Job
 from annotation.refusals import Refused
 from annotation.site.sentences import number_written
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
@@ -81,32 +80,10 @@ def flashed(request: HttpRequest) -> Refusable:
     return Refusable(lambda error: messages.error(request, str(error)), partial(messages.success, request))
 
 
-def run_on_form(form: forms.Form, act: Callable[[], Result], *, field: str | None = None) -> Result | None:
-    """What an act gives; None where it is refused, as ``refusals_on`` says."""
-    with refusals_on(form, field=field):
-        return act()
-    return None
-
-
 def said(request: HttpRequest, sentence: str, to: Any, *place: Any) -> HttpResponse:
     """On to a page (as ``redirect`` takes it), where the sentence is read."""
     messages.success(request, sentence)
     return redirect(to, *place)
-
-
-def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
-    """Run an act and show the sentence that it returns, or that of its refusal. False for a refusal."""
-    with flashed(request) as say:
-        say(act())
-        return True
-    return False
-
-
-def begin_and_follow(request: AuthenticatedRequest, ask: Callable[[], Job]) -> HttpResponse | None:
-    """Go to the page of the job that ``ask`` begins, with its progress; None for a refusal, which is shown."""
-    with flashed(request):
-        return redirect("job", ask().public_id)
-    return None
 
 
 def is_possible_or_flash(request: AuthenticatedRequest, check: Callable[[], object]) -> bool:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from annotation.models import User
 from annotation.site.sorted_tables import numbered_page
-from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.confirming import flashed
 from annotation.views.site.decorators import AuthenticatedRequest, by
 from readerstudy.design.checking import (
     Place,
@@ -60,8 +60,10 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A checklist with a link to fix each point, and the button once there is none."""
     study = study_of_step(request, slug)
     if request.method == "POST":
-        is_frozen = run_and_flash(request, lambda: _freeze(request, study))
-        return redirect("study" if is_frozen else "study-freeze", slug)
+        with flashed(request) as say:
+            say(_freeze(request, study))
+            return redirect("study", slug)
+        return redirect("study-freeze", slug)
     is_draft = study.state == StudyState.DRAFT
     coordinates = may_coordinate_study(request.user, study)
     [line] = lines_of([study])

@@ -23,7 +23,7 @@ from annotation.exports.report_files import WrittenFile, by_folder
 from annotation.models import User
 from annotation.site.home_files import is_there
 from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
-from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.confirming import flashed
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.storing import is_stale, see_analysis, settings_of, stale_among
@@ -214,14 +214,11 @@ def analyses_of(study: ReaderStudy) -> dict[str, Any]:
 def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask for an analysis; one that waits or runs already is enough. Other settings: for a sensitivity analysis."""
     study, form = coordinated_study(request.user, slug), SensitivityForm(request.POST)
-
-    def ask() -> str:
+    with flashed(request) as say:
         if not form.is_valid():
             raise StudyRefused("setting", _("Choose one of the rules that are offered."))
         ask_for_results(study, others=form.others(), **by(request))
-        return _("The analysis is running. It appears here when it is done.")
-
-    run_and_flash(request, ask)
+        say(_("The analysis is running. It appears here when it is done."))
     return redirect(reverse("study-data", args=[slug]) + "#analyses")
 
 
