@@ -131,6 +131,7 @@ def check_no_word_lies_over_a_film(page: Page, load: Callable[[], None]) -> None
         press(page, ".", "i", "Shift+Digit3")
         expect(page.locator(".viewer-tag-badge:visible")).to_contain_text("inverted · flipped")
         expect(page.locator(".viewer-tag-window:visible")).to_contain_text("Mediastinum · L ")
+        expect(page.get_by_text("Loading full-resolution image").filter(visible=True)).to_have_count(0)
         full, words = page.evaluate(OVER_FILM, shape)
         assert full > 0.97, (width, height, "the film does not fill its place")
         assert words == [], (width, height)
