@@ -6,7 +6,6 @@ The first look at a result unblinds the study: it is a POST, to the result of an
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -26,7 +25,7 @@ from annotation.people.kept_answers import MadeAnswer
 from annotation.site.home_files import is_there
 from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width
 from readerstudy.analysis.storing import see_analysis
-from readerstudy.api.study_list import FileOfStudy, OfStudy, once_made
+from readerstudy.api.study_list import FileOfStudy, OfStudy
 from readerstudy.conducting import lifecycle
 from readerstudy.exports import report_job
 from readerstudy.forms.studies import SensitivityForm, ShareForm
@@ -118,11 +117,11 @@ class AskForAnalysis(OfStudy):
     def post(self, request: Request, **named: Any) -> Response:
         study, form = self.study, SensitivityForm(self.sent(AnalysisAsked))
         others = form.others() if form.is_valid() else {}
-        return _job_asked(self, lambda: lifecycle.ask_for_results(study, others=others, **self.by()))
+        return self.once(lambda: _asked(self, lifecycle.ask_for_results(study, others=others, **self.by())))
 
 
-def _job_asked(view: Resource, ask: Callable[[], Job]) -> Response:
-    return once_made(view, ask, "api-study-job", lambda job: [view.kwargs["slug"], job.public_id])
+def _asked(view: Resource, job: Job) -> MadeAnswer:
+    return view.made(job, "api-study-job", view.kwargs["slug"], job.public_id)
 
 
 class StudyJob(OfStudy, OneOf[Job]):
@@ -204,7 +203,7 @@ class MakeStudyReport(OfStudy):
 
     def post(self, request: Request, **named: Any) -> Response:
         analysis = seen_analysis(self.person, named["slug"], named["public_id"])
-        return _job_asked(self, lambda: report_job.ask_for_report(analysis, **self.by()))
+        return self.once(lambda: _asked(self, report_job.ask_for_report(analysis, **self.by())))
 
 
 class StudyReportFile(OfStudy):

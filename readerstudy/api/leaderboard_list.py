@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from annotation.api.bodies import Moment, SentBody, WordChoice, cleaned
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.enums import Role
+from annotation.people.kept_answers import MadeAnswer
 from readerstudy.acts.leaderboards import (
     check_runs_leaderboards,
     known_statement,
@@ -24,7 +25,7 @@ from readerstudy.acts.leaderboards import (
     taken_benchmark,
 )
 from readerstudy.api.model_run_list import AnswersSent
-from readerstudy.api.study_list import StoredFile, once_made
+from readerstudy.api.study_list import StoredFile
 from readerstudy.enums import BenchmarkState, SubmissionState, SubmissionWay, TeamState
 from readerstudy.forms.leaderboard import WAYS, BenchmarkForm
 from readerstudy.forms.models import AnswersForm
@@ -150,9 +151,12 @@ class Benchmarks(OfLeaderboards, ListOf[Benchmark]):
     def post(self, request: Request, **named: Any) -> Response:
         check_runs_leaderboards(self.person)
         wanted = _wanted(self.sent(BenchmarkSent))
-        return once_made(
-            self, lambda: create_benchmark(wanted, **self.by()), "api-leaderboard", lambda made: [made.slug]
-        )
+
+        def make() -> MadeAnswer:
+            made = create_benchmark(wanted, **self.by())
+            return self.made(made, "api-leaderboard", made.slug)
+
+        return self.once(make)
 
 
 class OneBenchmark(OfLeaderboards, OneOf[Benchmark]):
@@ -269,11 +273,12 @@ class BoardSubmissions(OfLeaderboards, ListOf[Submission]):
         sent = self.sent(AnswersSent)
         chosen = cleaned(AnswersForm({"duplicates": sent.get("duplicates", "")}, {"file": sent["file"]}))
 
-        def receive() -> Submission:
+        def receive() -> MadeAnswer:
             file, way = chosen["file"], chosen["duplicates"]
-            return receive_submission(team, file.chunks(), file.name, duplicates=way, **self.by())
+            made = receive_submission(team, file.chunks(), file.name, duplicates=way, **self.by())
+            return self.made(made, "api-leaderboard-submission", named["slug"], made.public_id)
 
-        return once_made(self, receive, "api-leaderboard-submission", lambda made: [named["slug"], made.public_id])
+        return self.once(receive)
 
 
 class OneBoardSubmission(OfLeaderboards, OneOf[Submission]):
@@ -328,10 +333,11 @@ class TeamStatements(OfLeaderboards, ListOf[Statement]):
         team = team_of(self.person, named["slug"])
         answers = self.sent(StatementSent)["answers"]
 
-        def add() -> Statement:
-            return add_statement(team, answers, **self.by())
+        def add() -> MadeAnswer:
+            made = add_statement(team, answers, **self.by())
+            return self.made(made, "api-leaderboard-statement", named["slug"], made.public_id)
 
-        return once_made(self, add, "api-leaderboard-statement", lambda made: [named["slug"], made.public_id])
+        return self.once(add)
 
 
 class OneTeamStatement(OfLeaderboards, OneOf[Statement]):

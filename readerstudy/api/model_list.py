@@ -20,9 +20,10 @@ from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.api.site_lists import JobShape
 from annotation.enums import Role
 from annotation.models import Job, QuestionBank
+from annotation.people.kept_answers import MadeAnswer
 from annotation.site.permissions import is_coordinator, reaches
 from readerstudy.acts.models import changeable_entry, known_entry, known_run
-from readerstudy.api.study_list import StoredFile, once_made
+from readerstudy.api.study_list import StoredFile
 from readerstudy.enums import EntryState, PredictionForm
 from readerstudy.forms.models import ModelForm
 from readerstudy.models import ModelComparison, ModelEntry, PredictionRun, SubmissionCall
@@ -86,7 +87,12 @@ class Models(OfModels, ListOf[ModelEntry]):
     def post(self, request: Request, **named: Any) -> Response:
         check_enters_models(self.person)
         fields = cleaned(ModelForm(self.sent(ModelSent)))
-        return once_made(self, lambda: enter_model(fields, **self.by()), "api-model", lambda made: [made.public_id])
+
+        def enter() -> MadeAnswer:
+            made = enter_model(fields, **self.by())
+            return self.made(made, "api-model", made.public_id)
+
+        return self.once(enter)
 
 
 class OneModel(OfModels, OneOf[ModelEntry]):
@@ -207,10 +213,11 @@ class ReplaceModel(_ModelAct):
         entry = self.one()
         fields = self.fields_of(entry)
 
-        def replace() -> ModelEntry:
-            return replace_model(entry, fields, **self.by())
+        def replace() -> MadeAnswer:
+            made = replace_model(entry, fields, **self.by())
+            return self.made(made, "api-model", made.public_id)
 
-        return once_made(self, replace, "api-model", lambda made: [made.public_id])
+        return self.once(replace)
 
 
 class WithdrawModel(_ModelAct):
@@ -315,10 +322,11 @@ class StartComparison(_OfComparedBank):
         if not is_coordinator(self.person):
             raise PermissionDenied(_("Only coordinators compare models."))
 
-        def ask() -> Job:
-            return ask_for_comparison(bank, **self.by())
+        def ask() -> MadeAnswer:
+            job = ask_for_comparison(bank, **self.by())
+            return self.made(job, "api-models-compare-job", bank.slug, job.public_id)
 
-        return once_made(self, ask, "api-models-compare-job", lambda job: [bank.slug, job.public_id])
+        return self.once(ask)
 
 
 class ComparisonJob(_OfComparedBank, OneOf[Job]):

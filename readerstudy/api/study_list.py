@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import django_filters
 from django.db.models import QuerySet
@@ -20,27 +20,14 @@ from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, Wor
 from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Row, Shown
 from annotation.enums import Role
-from annotation.models import ReviewRound
 from annotation.people.kept_answers import MadeAnswer
 from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.kernels.plan import plan_document, read_plan
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.study.overview import StudyLine, lines_of
+from readerstudy.study.overview import lines_of
 from readerstudy.views.access import coordinated_study, listed_studies, overseen_study
 from readerstudy.views.studies import SORTED_BY
-
-Made = TypeVar("Made")
-
-
-def once_made(view: Resource, make: Callable[[], Made], route: str, args: Callable[[Made], list[str]]) -> Response:
-    """What a POST makes, once for each Idempotency-Key: shown, with its address by the name of the route."""
-
-    def answer() -> MadeAnswer:
-        made = make()
-        return view.made(made, route, *args(made))
-
-    return view.once(answer)
 
 
 class StudyShape(Shown):
@@ -153,11 +140,11 @@ class Studies(ListOf[ReaderStudy]):
         plan = read_plan(self.sent(PlanSent))
         bank_named(self.person, plan.bank)
 
-        def make() -> StudyLine:
+        def make() -> MadeAnswer:
             [line] = lines_of([create_study(plan, **self.by())])
-            return line
+            return self.made(line, "api-study", line.study.slug)
 
-        return once_made(self, make, "api-study", lambda line: [line.study.slug])
+        return self.once(make)
 
 
 class OneStudy(OneOf[ReaderStudy]):
@@ -284,10 +271,11 @@ class RereviewStudy(OfStudy):
 
         study, sent = self.study, self.sent(RereviewSent)
 
-        def send() -> ReviewRound:
-            return send_to_rereview(study, sent["threshold_percent"], name=sent["name"], **self.by())
+        def send() -> MadeAnswer:
+            made = send_to_rereview(study, sent["threshold_percent"], name=sent["name"], **self.by())
+            return self.made(made, "api-round", made.slug)
 
-        return once_made(self, send, "api-round", lambda made: [made.slug])
+        return self.once(send)
 
 
 class CopySent(SentBody):
@@ -305,4 +293,9 @@ class CopyStudy(OnlyPost, OneStudy):
         study = coordinated_study(self.person, named["slug"])
         bank_named(self.person, study.bank.slug)  # a token of the study alone does not reach its copy
         name = self.sent(CopySent)["name"]
-        return once_made(self, lambda: copy_study(study, name=name, **self.by()), "api-study", lambda made: [made.slug])
+
+        def copy() -> MadeAnswer:
+            made = copy_study(study, name=name, **self.by())
+            return self.made(made, "api-study", made.slug)
+
+        return self.once(copy)
