@@ -10,7 +10,7 @@ from annotation.views.ingest import quarantine, uploads
 from annotation.views.people import account, invitations, people, signing_in
 from annotation.views.questionbank import bank, chosen, question_imports
 from annotation.views.review import cases, round_acts, round_outcomes, rounds, worklist
-from annotation.views.site import administration, home
+from annotation.views.site import administration, api_pages, home
 from annotation.views.site.confirming import page_paths
 
 IMPORT = "banks/import/<str:public_id>/"
@@ -257,8 +257,8 @@ urlpatterns = [
     path("adjudication/decide/<str:public_id>/revise/", adjudication.adjudication_revise, name="adjudication-revise"),
     path("rounds/<slug:slug>/fresh/", round_acts.round_fresh, name="round-fresh"),
     # the API: its document, and a page that shows it
-    path("api/docs/", home.api_docs, name="about-api"),
-    path("api/openapi.json", home.api_document, name="about-api-document"),
+    path("api/docs/", api_pages.api_docs, name="about-api"),
+    path("api/openapi.json", api_pages.api_document, name="about-api-document"),
     # jobs
     path("jobs/", administration.job_list, name="jobs"),
     path("jobs/<str:public_id>/", administration.job_detail, name="job"),

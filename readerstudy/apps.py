@@ -25,7 +25,7 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.leaderboard import teams
         from readerstudy.leaderboard.benchmarks import asks_bank, keeps_private
-        from readerstudy.leaderboard.editions import leaderboards_of_submitter, leaderboards_under_way
+        from readerstudy.leaderboard.home import leaderboards_of_submitter, leaderboards_under_way
         from readerstudy.model_runs.next_steps import runs_looked_after
         from readerstudy.model_runs.planning import read_of_bank
         from readerstudy.model_runs.publishing import publish_later
@@ -38,7 +38,8 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.results.looking import SHARED, forget_named
         from readerstudy.study import permissions
         from readerstudy.study.acts_in_words import STUDY_ACTS, study_things
-        from readerstudy.study.overview import note_hidden_image, note_left_image, studies_under_way
+        from readerstudy.study.hidden_images import note_hidden_image, note_left_image
+        from readerstudy.study.overview import studies_under_way
 
         draft = BinKind(
             ReaderStudy,

@@ -15,7 +15,18 @@ from readerstudy.acts.leaderboards import (
 )
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS
-from readerstudy.views import conducting, enrolment, leaderboard, links, monitoring, predictions, reading, runs, studies
+from readerstudy.views import (
+    conducting,
+    enrolment,
+    invitations,
+    leaderboard,
+    links,
+    monitoring,
+    predictions,
+    reading,
+    runs,
+    studies,
+)
 from readerstudy.views.design import drafts, freezing
 from readerstudy.views.results import overview, pairs
 
@@ -26,13 +37,13 @@ RESULTS = "studies/<slug:slug>/results/<str:public_id>/"
 
 urlpatterns: list[URLPattern] = [
     # readers come in
-    path("studies/<slug:slug>/invite/", enrolment.study_invite, name="study-invite"),
-    path("studies/<slug:slug>/invite/file/", enrolment.study_invite_file, name="study-invite-file"),
-    path(f"{INVITATION}remind/", enrolment.study_invitation_remind, name="study-invitation-remind"),
-    path(f"{INVITATION}restore/", enrolment.study_invitation_restore, name="study-invitation-restore"),
-    path(f"{INVITATION}revoke/", enrolment.study_invitation_revoke, name="study-invitation-revoke"),
+    path("studies/<slug:slug>/invite/", invitations.study_invite, name="study-invite"),
+    path("studies/<slug:slug>/invite/file/", invitations.study_invite_file, name="study-invite-file"),
+    path(f"{INVITATION}remind/", invitations.study_invitation_remind, name="study-invitation-remind"),
+    path(f"{INVITATION}restore/", invitations.study_invitation_restore, name="study-invitation-restore"),
+    path(f"{INVITATION}revoke/", invitations.study_invitation_revoke, name="study-invitation-revoke"),
     path("read/", enrolment.readings, name="readings"),
-    path("read/join/<str:token>/", enrolment.study_invitation, name="study-invitation"),
+    path("read/join/<str:token>/", invitations.study_invitation, name="study-invitation"),
     path("read/<slug:slug>/", enrolment.reading, name="reading"),
     path("read/<slug:slug>/consent/", enrolment.reading_consent, name="reading-consent"),
     path("read/<slug:slug>/consent/copy/", enrolment.reading_consent_copy, name="reading-consent-copy"),

@@ -4,7 +4,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from rexvqa_site.lanes import Boards, Lanes
+from rexvqa_site.boards import Boards
+from rexvqa_site.lanes import Lanes
 from rexvqa_site.serving import end_with_server
 
 end_with_server()

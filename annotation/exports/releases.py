@@ -25,8 +25,8 @@ from msgspec.structs import asdict
 from annotation.audit.recording import record
 from annotation.enums import Difficulty, JobQueue, QuestionState, Split, Task
 from annotation.exports.bank_contents import gate_to_export_by
-from annotation.exports.kernels.data_card import Shares, faults_of_shares, split_patients
 from annotation.exports.kernels.question_records import TASK_NAMES
+from annotation.exports.kernels.splits import Shares, faults_of_shares, split_patients
 from annotation.exports.release_files import AT_ONCE, ImageSize, check_handed_out, contents_of, renditions_of, zip_of
 from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import ExportRefused, whole_file

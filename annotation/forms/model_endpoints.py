@@ -11,8 +11,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.call_enums import PromptPurpose, ReportSource
-from annotation.endpoints.configured_endpoints import LONGEST_WORDS, endpoints
+from annotation.endpoints.configured_endpoints import endpoints
 from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.sending_permissions import LONGEST_WORDS
 from annotation.forms import PlainForm, seed_field
 from annotation.generation.generation_plans import GenerationWanted, generation_wanted
 from annotation.generation.kernels.answer_forms import MOST_QUESTIONS

@@ -15,15 +15,14 @@ from annotation.audit.recording import record
 from annotation.call_enums import PromptPurpose, ReportSource
 from annotation.endpoints.configured_endpoints import (
     EndpointRefused,
-    SendingRefused,
     checked_model,
     endpoint_named,
     endpoint_to_ask,
     endpoints,
-    permission_in_force,
 )
 from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.sending_permissions import SendingRefused, permission_in_force
 from annotation.generation.kernels.answer_forms import BULLETS, MOST_QUESTIONS, QUESTIONS
 from annotation.generation.kernels.sent_reports import MOST_REPORTS, SentReports
 from annotation.generation.report_sources import FoundReports, GenerationRefused, reports_of_bank, reports_sent

@@ -1,35 +1,26 @@
-"""How far a run is, and what it made of what: for its page and for commands; where a generated question comes from."""
+"""How far a run is, and what it made of what: for its page and for commands."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.call_enums import BatchState
-from annotation.enums import ImportKind
-from annotation.generation.kernels.answer_forms import HISTORY, RULES
+from annotation.generation.kernels.answer_forms import RULES
 from annotation.generation.making import IMPORT
 from annotation.model_calls.call_batches import acts_now, rest_in_words
 from annotation.model_calls.next_calls import CallTally, tally
 from annotation.models import (
-    AnswerKey,
-    BankImport,
     Bullet,
     CallBatch,
     GenerationReport,
     GenerationRun,
-    Question,
-    QuestionBank,
-    Revision,
 )
-from annotation.questionbank.kernels.records import parsed
 
 FROM_IMPORT = "The import of questions refused it: {code}."
 
@@ -120,65 +111,3 @@ class GenerationProgress:
         if batch.state == BatchState.STOPPED:
             return _("Stopped for good after %(done)d of %(all)d calls. No question is made of the answers.") % facts
         return rest_in_words(batch, counted)
-
-
-def generated_in(bank: QuestionBank) -> QuerySet[Question]:
-    """Questions of the bank that came in as generated, whatever was made of them since."""
-    brought = Revision.objects.filter(bank=bank, bank_import__kind=ImportKind.GENERATED)
-    return Question.objects.filter(pk__in=brought.order_by().values("question")).order_by()
-
-
-def holds_generated(bank: QuestionBank) -> bool:
-    return BankImport.objects.filter(bank=bank, kind=ImportKind.GENERATED).exists()
-
-
-def history_of_generated(revision: Revision) -> dict[str, Any] | None:
-    """Report, findings, prompts, model and calls as the importer stored them; None for any other question.
-
-    The caller has seen to it that the person may read the key.
-    """
-    kept = AnswerKey.objects.filter(pk=revision.pk).values_list("extra", flat=True).first()
-    found: dict[str, Any] | None = parsed(kept or "{}").get("fields", {}).get(HISTORY)
-    return found
-
-
-class GroundedOption(Struct, frozen=True):
-    """An option as it was generated, with the findings that support it: quote, statement, polarity."""
-
-    letter: str
-    text: str
-    bullets: list[dict[str, Any]]
-    is_key: bool
-
-
-class QuestionOrigin(Struct, frozen=True):
-    """Where a question came from. ``calls``: as ``show_call`` names them."""
-
-    run: str
-    model: str
-    endpoint: str
-    prompts: list[str]
-    calls: list[str]
-    rules: list[str]
-    options: list[GroundedOption]
-
-
-def origin_of(revisions: Sequence[Revision]) -> QuestionOrigin | None:
-    """Of the newest of these wordings that came in as generated; None for a question that nobody generated.
-
-    ``revisions``: with their imports, newest first. The caller has seen to it that the person may read the key.
-    """
-    brought = next((one for one in revisions if one.bank_import.kind == ImportKind.GENERATED), None)
-    history = history_of_generated(brought) if brought is not None else None
-    if brought is None or history is None:
-        return None
-    key = AnswerKey.objects.filter(pk=brought.pk).values_list("key", flat=True).get()
-    by_number = {one["number"]: one for one in history["bullets"]}
-    options = [
-        GroundedOption(letter, text, [by_number[number] for number in numbers], letter == key)
-        for letter, text, numbers in zip("ABCD", brought.options, history["options"], strict=True)
-    ]
-    prompts = [one["name"] for one in history["prompts"]]
-    return QuestionOrigin(
-        *(history["run"], history["model"], history["endpoint"], prompts, history["calls"], history["rules"], options)
-    )

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from annotation.call_enums import NO_ANSWER, CallOutcome, Ending, PromptPurpose, SentImages
-from annotation.endpoints.configured_endpoints import cost_of, endpoint_to_ask, permission_in_force, price_on
+from annotation.endpoints.configured_endpoints import cost_of, endpoint_to_ask, price_on
 from annotation.endpoints.kernels.completions import (
     REFUSAL_RULE,
     ChatSettings,
@@ -28,6 +28,7 @@ from annotation.endpoints.kernels.completions import (
     read_completion,
 )
 from annotation.endpoints.probing import newest_probe, refuted
+from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.enums import ImageState
 from annotation.model_calls.call_batches import BatchRefused, check_cap
 from annotation.model_calls.kernels.extraction import (

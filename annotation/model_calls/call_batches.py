@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.call_enums import NO_ANSWER, WITH_IMAGES_OF_PEOPLE, BatchState, CallOutcome, PromptPurpose
 from annotation.contributions import contributed
-from annotation.endpoints.configured_endpoints import SendingRefused, endpoint_named, permission_in_force
+from annotation.endpoints.configured_endpoints import endpoint_named
+from annotation.endpoints.sending_permissions import SendingRefused, permission_in_force
 from annotation.model_calls.kernels.filling import ShippedPrompt
 from annotation.model_calls.kernels.pacing import may_become
 from annotation.model_calls.next_calls import CallTally

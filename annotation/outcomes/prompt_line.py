@@ -1,28 +1,19 @@
-"""A prompt version after version: the paper's criteria and issues, what rules rejected, what a question cost.
-
-Beside it, the reports that the identifier check holds back from a model, as a coordinator may read them.
-"""
+"""A prompt version after version: the paper's criteria and issues, what rules rejected, what a question cost."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator
 from decimal import Decimal
 
 from msgspec import Struct
 
-from annotation.contributions import reads_in_bank
-from annotation.enums import KeySource, Word
+from annotation.enums import Word
 from annotation.generation.generation_progress import GenerationProgress
-from annotation.generation.report_sources import FoundReport
 from annotation.model_calls.next_calls import tallies
-from annotation.models import CallBatch, GenerationRun, PromptVersion, Question, QuestionBank, User
+from annotation.models import CallBatch, GenerationRun, PromptVersion
 from annotation.outcomes.prompt_flags import PromptFlags, flag_rate, runs_by_version
-from annotation.questionbank.answers import note_seen_keys
-from annotation.questionbank.priors import questions_showing
 from annotation.review.kernels.form_design import CRITERIA
-from annotation.review.onlookers import withheld_questions
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 from annotation.statistics.kernels.issues import PAPER_FLAGS, first_review_of_paper
@@ -111,22 +102,3 @@ def rows_of(lines: list[VersionLine]) -> Iterator[list[Cell]]:
             low, high = estimate.ci95 or (None, None)
             cells += [estimate.n, estimate.count, low, high]
         yield cells
-
-
-MOST_SHOWN = 50
-
-
-def held_shown_to(person: User, bank: QuestionBank, held: Sequence[FoundReport], *, at: datetime) -> list[FoundReport]:
-    """The first of them, without those on whose images the person judges or reads a question.
-
-    A report gives answers away: whoever is shown one has seen the keys of the questions on its exam.
-    """
-    if reads_in_bank(person.pk, bank.pk):
-        return []
-    showing = questions_showing({one.exam_id for one in held if one.exam_id is not None})
-    every = {question for questions in showing.values() for question in questions}
-    withheld = set(withheld_questions(person).filter(pk__in=every).values_list("pk", flat=True))
-    shown = [one for one in held if not withheld & showing.get(one.exam_id or 0, set())][:MOST_SHOWN]
-    seen = {question for one in shown for question in showing.get(one.exam_id or 0, set())}
-    note_seen_keys(person, Question.objects.filter(pk__in=seen), source=KeySource.REPORTS, subject=bank, at=at)
-    return shown

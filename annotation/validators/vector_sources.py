@@ -13,15 +13,9 @@ from msgspec import Struct
 
 from annotation.call_enums import Ending
 from annotation.endpoints.client import Exchange, Limits, ModelClient
-from annotation.endpoints.configured_endpoints import (
-    checked_model,
-    endpoint_named,
-    endpoint_to_ask,
-    endpoints,
-    key_for,
-    permission_in_force,
-)
+from annotation.endpoints.configured_endpoints import checked_model, endpoint_named, endpoint_to_ask, endpoints, key_for
 from annotation.endpoints.kernels.completions import embeddings_request
+from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.model_calls.kernels.pacing import seconds_before_retry, seconds_to_wait
 from annotation.models import QuestionBank
 from annotation.models.quality import FOLDER

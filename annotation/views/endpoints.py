@@ -19,14 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.call_enums import EndpointPlace, ProbeQuestion
-from annotation.endpoints.configured_endpoints import (
-    endpoint_named,
-    endpoints,
-    give_permission,
-    is_same_text,
-    set_price,
-    withdraw_permission,
-)
+from annotation.endpoints.configured_endpoints import endpoint_named, endpoints, set_price
 from annotation.endpoints.deliveries import deliveries, send_again, send_test, webhook_lines, webhook_named
 from annotation.endpoints.kernels.endpoint_list import EVENTS, Endpoint
 from annotation.endpoints.probing import (
@@ -38,6 +31,7 @@ from annotation.endpoints.probing import (
     probe_jobs,
     probes_of,
 )
+from annotation.endpoints.sending_permissions import give_permission, is_same_text, withdraw_permission
 from annotation.enums import Role
 from annotation.forms.model_endpoints import PermissionForm, PriceForm, ProbeForm, TermsForm, TermsWithdrawalForm
 from annotation.ingest.serving import images_never_sent

@@ -35,6 +35,7 @@ from annotation.model_calls.kernels.filling import KNOWN
 from annotation.model_calls.versions import Sides, next_version, side_by_side
 from annotation.models import AnswerKey, CallBatch, Exam, GenerationRun, PromptVersion, QuestionBank
 from annotation.models.fields import AsRead
+from annotation.outcomes.held_reports import held_shown_to
 from annotation.outcomes.prompt_flags import (
     GENERATING,
     MOST_COMMENTS,
@@ -43,7 +44,7 @@ from annotation.outcomes.prompt_flags import (
     flagged_comments,
     prompt_flags,
 )
-from annotation.outcomes.prompt_line import COLUMNS, MEASURED, held_shown_to, prompt_line, rows_of
+from annotation.outcomes.prompt_line import COLUMNS, MEASURED, prompt_line, rows_of
 from annotation.questionbank.answers import note_seen_keys
 from annotation.site.permissions import is_coordinator
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper

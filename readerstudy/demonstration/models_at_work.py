@@ -24,9 +24,10 @@ from annotation.demonstration.kernels.phantom_thorax import Projection
 from annotation.demonstration.questions import DemonstrationQuestion, questions_of, records_of
 from annotation.demonstration.registry import ACCOUNTS
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
-from annotation.endpoints.configured_endpoints import endpoint_named, give_permission, price_on, set_price
+from annotation.endpoints.configured_endpoints import endpoint_named, price_on, set_price
 from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.endpoints.probing import newest_probe, probe
+from annotation.endpoints.sending_permissions import give_permission
 from annotation.endpoints.simulated_endpoint import JUDGE, SIMULATED, WRITER, port_file, served_simulation
 from annotation.enums import RenditionKind, Role
 from annotation.generation.generation_plans import GenerationWanted, begin_generation, plan_generation

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from annotation.enums import Difficulty, QuestionState, Task
 from annotation.files.kernels.cells import read_cell
-from annotation.generation.generation_progress import generated_in, holds_generated
+from annotation.generation.question_origins import generated_in, holds_generated
 from annotation.ingest.completeness import has_lost_images
 from annotation.models import Question, QuestionBank, Revision
 from annotation.models.question import RevisionQuerySet

@@ -17,14 +17,12 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.forms.images import check_in_words
 from annotation.models import ReviewRound, User
 from annotation.people.mailing import can_send
-from annotation.refusals import Refused
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.confirming import (
     Confirmation,
     flashed,
     is_confirmed,
-    is_possible_or_flash,
-    is_valid_or_flash,
+    valid_data,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.acts.studies import reader_of
@@ -47,10 +45,11 @@ from readerstudy.forms.studies import DeadlineForm, GlassForm, ReasonForm, Repla
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.predictions.looks import is_over, looks_before_closing, may_see_results, view_interim_results
 from readerstudy.reading.case_opening import n_right
-from readerstudy.study.overview import left_in_sight, n_out_of_sight, study_deadline_text, unfinished
+from readerstudy.study.hidden_images import left_in_sight
+from readerstudy.study.overview import n_out_of_sight, study_deadline_text, unfinished
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import confirm_in_study, coordinated_study, overseen_study, person_page, stored
-from readerstudy.views.enrolment import show_reader_link
+from readerstudy.views.invitations import show_reader_link
 
 
 @person_page("POST", fresh=True)
@@ -58,14 +57,9 @@ def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> 
     """Somebody else takes an order that is free; their link is shown once."""
     enrolment = reader_of(coordinated_study(request.user, slug), public_id)
     form = ReplaceForm(request.POST, prefix="replace")
-    if not is_valid_or_flash(request, form):
-        return redirect("study-reader", slug, public_id)
-    try:
-        issued = replace_reader(enrolment, **form.cleaned_data, **by(request))
-    except Refused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("study-reader", slug, public_id)
-    return show_reader_link(request, issued)
+    with flashed(request):
+        return show_reader_link(request, replace_reader(enrolment, **valid_data(form), **by(request)))
+    return redirect("study-reader", slug, public_id)
 
 
 # --- What touches results: interim results behind glass, voided cases, a re-review of -------------
@@ -74,16 +68,12 @@ def study_interim(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Break the glass: each look needs its reason, and there is no address at which the results stay."""
     study = coordinated_study(request.user, slug)
     form = GlassForm(request.POST)
-    if not is_valid_or_flash(request, form):
-        return redirect("study-watch", slug)
-    now = timezone.now()
-    try:
-        found = view_interim_results(study, form.cleaned_data["reason"], actor=request.user, at=now)
-    except Refused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("study-watch", slug)
-    context = {"study": study, "tallies": found, "looks": looks_before_closing(study), "now": now}
-    return render(request, "readerstudy/monitoring/interim.html", context)
+    with flashed(request):
+        now = timezone.now()
+        found = view_interim_results(study, valid_data(form)["reason"], actor=request.user, at=now)
+        context = {"study": study, "tallies": found, "looks": looks_before_closing(study), "now": now}
+        return render(request, "readerstudy/monitoring/interim.html", context)
+    return redirect("study-watch", slug)
 
 
 @person_page("POST")
@@ -91,13 +81,13 @@ def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Leave a case out, after showing which one it is; whoever has it open reads on, and the answer is stored."""
     study = coordinated_study(request.user, slug)
     form = VoidForm(request.POST)
-    if is_valid_or_flash(request, form, _("Give the number of the case and the reason.")):
-        number, reason = form.cleaned_data["case"], form.cleaned_data["reason"]
-        if is_confirmed(request):
-            with flashed(request) as say:
-                say(_leave_out(main_case(study, number), reason, request.user))
-        elif is_possible_or_flash(request, lambda: check_may_void(main_case(study, number), reason)):
-            return confirm_in_study(request, study, _about_voiding(study, main_case(study, number), reason))
+    with flashed(request) as say:
+        sent = valid_data(form, _("Give the number of the case and the reason."))
+        case, reason = main_case(study, sent["case"]), sent["reason"]
+        if not is_confirmed(request):
+            check_may_void(case, reason)
+            return confirm_in_study(request, study, _about_voiding(study, case, reason))
+        say(_leave_out(case, reason, request.user))
     return redirect("study-watch", slug)
 
 

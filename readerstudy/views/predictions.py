@@ -25,7 +25,7 @@ from annotation.models import Job, QuestionBank, Upload, User
 from annotation.models.fields import AsRead
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, sorted_page
-from annotation.views.site.confirming import is_possible_or_flash, refusals_on
+from annotation.views.site.confirming import flashed, refusals_on
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
 from readerstudy.acts.models import changeable_entry, check_changeable, check_works_with_models, known_entry, known_run
 from readerstudy.enums import EntryState
@@ -293,7 +293,8 @@ def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResp
 @person_page("POST")
 def prediction_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     upload, _job = import_of(request.user, public_id)
-    is_possible_or_flash(request, lambda: uploads.store_checked(upload, **by(request)))
+    with flashed(request):
+        uploads.store_checked(upload, **by(request))
     return redirect("prediction-import", public_id)
 
 

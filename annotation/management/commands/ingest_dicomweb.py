@@ -13,7 +13,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from rich.progress import MofNCompleteColumn
 
-from annotation.ingest.fetching import PacsClient, fetch_images, pacs_named, query_of
+from annotation.ingest.fetching import fetch_images, query_of
+from annotation.ingest.pacs import PacsClient, pacs_named
 from annotation.management.base import progress_bar
 from annotation.management.commands.ingest_images import Command as IngestCommand
 from annotation.management.commands.ingest_images import _search_text

@@ -41,7 +41,7 @@ from annotation.exports.bank_export import export_bank_zip
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
-from annotation.generation.generation_progress import origin_of
+from annotation.generation.question_origins import origin_of
 from annotation.ingest.completeness import images_of_bank
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, GenerationRun, Image, Question, QuestionBank, Review, ReviewRound, Revision

@@ -49,7 +49,6 @@ from annotation.views.site.confirming import (
     confirm,
     flashed,
     is_confirmed,
-    is_possible_or_flash,
     refusals_on,
     said,
 )
@@ -148,7 +147,8 @@ def question_import_store(request: AuthenticatedRequest, public_id: str) -> Http
     """Store the file, or with ``skip_refused`` what was not refused of it."""
     skip_refused = "skip_refused" in request.POST
     upload = _upload(public_id)
-    is_possible_or_flash(request, lambda: store_checked(upload, skip_refused=skip_refused, **by(request)))
+    with flashed(request):
+        store_checked(upload, skip_refused=skip_refused, **by(request))
     return redirect("question-import", public_id)
 
 

@@ -34,14 +34,6 @@ def confirm(
     return render(request, template, {"question": confirmation, "address": request.path, **more})
 
 
-def is_valid_or_flash(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "") -> bool:
-    """Whether the form can be used; if not, its errors are shown, or the sentence in their place."""
-    if form.is_valid():
-        return True
-    messages.error(request, otherwise or _errors_of(form))
-    return False
-
-
 def valid_data(form: forms.Form, otherwise: str = "") -> dict[str, Any]:
     """What a form holds. Raises Refused with its errors, or with the sentence in their place."""
     if not form.is_valid():

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.call_enums import EndpointPlace
-from annotation.endpoints.configured_endpoints import SendingRefused
+from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.enums import ImportState
 from annotation.management.base import ShownProgress
 from annotation.models import (

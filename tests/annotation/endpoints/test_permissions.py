@@ -10,14 +10,14 @@ from pytest_django.fixtures import Settings
 
 from annotation.audit.deleting import archive
 from annotation.call_enums import EndpointPlace, PermissionState
-from annotation.endpoints.configured_endpoints import (
-    EndpointRefused,
+from annotation.endpoints.configured_endpoints import EndpointRefused
+from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.sending_permissions import (
     SendingRefused,
     give_permission,
     permission_in_force,
     withdraw_permission,
 )
-from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.models import AuditEvent, QuestionBank, SendingPermission, User
 from annotation.questionbank.bank_life import change_terms, check_unused
 from annotation.questionbank.kernels.entries import BankRefused

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.enums import Split
-from annotation.exports.kernels.data_card import faults_of_shares, split_patients
+from annotation.exports.kernels.splits import faults_of_shares, split_patients
 from annotation.exports.tables import Cell, Column, Format, Kind, neutralised, restored, write_codebook, write_table
 
 COLUMNS = (

@@ -14,10 +14,11 @@ from annotation.enums import ImportKind, JobState, QuestionState
 from annotation.exports.bank_contents import BankContents
 from annotation.exports.kernels.question_records import is_given_back, usual_record
 from annotation.generation import making
-from annotation.generation.generation_progress import GenerationProgress, generated_in, history_of_generated
+from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import GroundedBullet, places_of_quote
 from annotation.generation.kernels.sent_reports import sent_values
 from annotation.generation.making import KIND, continue_run, import_made, replay, run_continuing, take_bullets
+from annotation.generation.question_origins import generated_in, history_of_generated
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.call_batches import call_named, start
 from annotation.model_calls.request_bodies import contents_of, request_of

@@ -181,7 +181,7 @@ def test_who_judges_a_question_of_the_exam_is_not_shown_its_report(client: Clien
 
 
 def test_who_reads_in_the_bank_is_shown_no_report_of_it(page: Any, cora: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.outcomes.prompt_line.reads_in_bank", lambda person, bank: "Trial")
+    monkeypatch.setattr("annotation.outcomes.held_reports.reads_in_bank", lambda person, bank: "Trial")
     told = shown(page(source="chosen", chosen="study-8\nstudy-1"))
     assert "Miller" not in told
     assert not SeenKey.objects.exists()

@@ -18,8 +18,8 @@ from pytest_django import Settings
 
 from annotation.audit.deleting import clear_leftovers
 from annotation.imaging.kernels.codestreams import ImageRefused
-from annotation.ingest import fetching, uploading
-from annotation.ingest.fetching import PacsAway, PacsClient, PacsRefused, query_of
+from annotation.ingest import pacs, uploading
+from annotation.ingest.fetching import query_of
 from annotation.ingest.kernels.dicomweb import (
     CutAnswer,
     Instance,
@@ -32,6 +32,7 @@ from annotation.ingest.kernels.dicomweb import (
     study_in,
     write_part,
 )
+from annotation.ingest.pacs import PacsAway, PacsClient, PacsRefused
 from annotation.models import AuditEvent, Image, Job, Upload, User
 from tests.annotation.imaging.dicomfiles import chest, make_data_set
 from tests.refusals import refuses
@@ -55,7 +56,7 @@ def archive(home: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> 
         for n in range(3)
     ]
     monkeypatch.setenv("REXVQA_DICOMWEB_KEY_TRY", "reader:se:cret")
-    monkeypatch.setattr(fetching, "WAITS", (0, 0))
+    monkeypatch.setattr(pacs, "WAITS", (0, 0))
     with stand_in(images) as found:
         settings.DICOMWEB = (found.pacs,)
         yield found

@@ -183,9 +183,9 @@ def test_going_back_gets_the_whole_page(coordinator: Client, bank: QuestionBank)
     """What a browser asks for from its history replaces all that is shown."""
     back = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
     for address in ("/images/", "/samples/new/", "/banks/bank/"):
-        for headers, is_valid_or_flash in (({"HX-Request": "true"}, False), (back, True)):
+        for headers, is_whole_page in (({"HX-Request": "true"}, False), (back, True)):
             page = coordinator.get(address, headers=headers).content
-            assert (b"<!doctype html>" in page) is is_valid_or_flash, address
+            assert (b"<!doctype html>" in page) is is_whole_page, address
     assert '"historyRestoreAsHxRequest": false' in coordinator.get("/images/").content.decode()
 
 

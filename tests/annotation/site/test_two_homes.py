@@ -23,7 +23,7 @@ from annotation.enums import JobState
 from annotation.exports import review_report
 from annotation.exports.review_report_job import KIND, kept_report
 from annotation.imaging.kernels import text
-from annotation.ingest import fetching, uploading
+from annotation.ingest import pacs, uploading
 from annotation.ingest.receiving import Receiver, take_in_received
 from annotation.jobs import queueing
 from annotation.models import BankImport, Image, Job, Question, Upload, User
@@ -283,7 +283,7 @@ def test_a_fetch_that_the_pacs_ended_goes_on_elsewhere(
     ]
     images = [make_data_set(chest(90, 80 + n), **places, **one) for n, one in enumerate(named)]
     monkeypatch.setenv("REXVQA_DICOMWEB_KEY_TRY", "reader:se:cret")
-    monkeypatch.setattr(fetching, "WAITS", (0, 0))
+    monkeypatch.setattr(pacs, "WAITS", (0, 0))
     client.force_login(cora)
     with stand_in(images) as archive:
         settings.DICOMWEB = (archive.pacs,)

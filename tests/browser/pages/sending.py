@@ -7,8 +7,8 @@ from datetime import timedelta
 from django.utils import timezone
 
 from annotation.call_enums import EndpointPlace
-from annotation.endpoints.configured_endpoints import give_permission, withdraw_permission
 from annotation.endpoints.kernels.endpoint_list import Endpoint
+from annotation.endpoints.sending_permissions import give_permission, withdraw_permission
 from annotation.model_calls.versions import LETTER_ALONE, OUR_READING, next_version, prompt_named, store_shipped
 from annotation.models import SendingPermission
 from annotation.questionbank.bank_life import change_terms

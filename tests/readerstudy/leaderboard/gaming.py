@@ -27,7 +27,7 @@ from annotation.jobs.running import run as run_job
 from annotation.models import AnswerKey, Job, QuestionBank, Revision
 from readerstudy.leaderboard.kernels.release_rule import editions_telling
 from readerstudy.models import Benchmark
-from rexvqa_site.lanes import Boards
+from rexvqa_site.boards import Boards
 from tests.annotation.api.asking import Program, send_json
 from tests.conftest import make_person
 from tests.readerstudy.design.made import make_questions

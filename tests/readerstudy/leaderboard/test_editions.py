@@ -15,7 +15,8 @@ from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.leaderboard import edition_scoring, editions
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.edition_scoring import score_edition
-from readerstudy.leaderboard.editions import VERIFY, confirm_edition, leaderboards_under_way, propose_edition
+from readerstudy.leaderboard.editions import VERIFY, confirm_edition, propose_edition
+from readerstudy.leaderboard.home import leaderboards_under_way
 from readerstudy.models import Benchmark, Edition, EditionResult, PublishedNumber
 from tests.annotation.api.asking import problem_of
 from tests.conftest import make_person

@@ -7,8 +7,8 @@ from wsgiref.headers import Headers
 
 import pytest
 
-from rexvqa_site import lanes
-from rexvqa_site.lanes import Boards
+from rexvqa_site import boards
+from rexvqa_site.boards import Boards
 from tests.readerstudy.leaderboard.gaming import asked, behind
 
 
@@ -70,7 +70,7 @@ def test_a_page_that_stays_in_a_cache_is_found(tmp_path: Path, monkeypatch: pyte
     def by_size(headers: Headers, path: str, _url: str) -> None:
         headers["ETag"] = f'"{Path(path).stat().st_size}"'
 
-    monkeypatch.setattr(lanes, "_add_headers", by_size)
+    monkeypatch.setattr(boards, "_add_headers", by_size)
     assert not is_shown_anew(Served(tmp_path))
 
 

@@ -24,7 +24,7 @@ from annotation.people.roles import held_roles
 from annotation.people.tokens import PeopleRefused, make_token, person_of, place_named, places_of
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.leaderboard.access import LeaderboardRefused, own_team, teams_known_to
-from readerstudy.leaderboard.editions import leaderboards_of_submitter
+from readerstudy.leaderboard.home import leaderboards_of_submitter
 from readerstudy.leaderboard.teams import (
     add_member,
     approve_team,

@@ -18,8 +18,8 @@ from readerstudy.leaderboard.public_board import publish_here
 from readerstudy.leaderboard.submissions import FILES, receive_submission
 from readerstudy.leaderboard.versions import ask_to_pack, packed_inputs, take_inputs
 from readerstudy.models import Benchmark, BoardNote, Submission, Team
-from rexvqa_site import lanes
-from rexvqa_site.lanes import Boards
+from rexvqa_site import boards
+from rexvqa_site.boards import Boards
 from tests.jobs import work
 from tests.object_storage import ObjectStorage, TwoHomes, object_storage
 from tests.readerstudy.design.made import make_questions
@@ -45,7 +45,7 @@ def homes(s3: ObjectStorage, settings: Settings, tmp_path: Path, monkeypatch: py
 def test_a_board_is_given_out_by_every_machine(
     homes: TwoHomes, s3: ObjectStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "SECONDS_BETWEEN_LOOKS", -1)
+    monkeypatch.setattr(boards, "SECONDS_BETWEEN_LOOKS", -1)
     benchmark = make_published()
     homes.at("b")
     publish_here(benchmark, actor=None, at=ON)

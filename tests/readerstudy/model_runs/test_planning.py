@@ -12,8 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.endpoints.configured_endpoints import SendingRefused
 from annotation.endpoints.kernels.completions import ChatSettings
+from annotation.endpoints.sending_permissions import SendingRefused
 from annotation.enums import ImageState
 from annotation.ingest.serving import PictureRefused
 from annotation.model_calls.call_batches import BatchRefused
