@@ -206,7 +206,10 @@ def functions_with(*names: str) -> set[str]:
     """Those of the program that name one of these."""
     found = set()
     for path in (one for app in ("annotation", "readerstudy") for one in (ROOT / app).rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if not any(name in text for name in names):
+            continue
+        tree = ast.parse(text)
         of_classes = (one for top in tree.body if isinstance(top, ast.ClassDef) for one in top.body)
         for function in (one for one in (*tree.body, *of_classes) if isinstance(one, ast.FunctionDef)):
             used = {ast.unparse(one) for one in ast.walk(function) if isinstance(one, ast.Name | ast.Attribute)}
