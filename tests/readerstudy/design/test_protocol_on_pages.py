@@ -51,6 +51,13 @@ def test_on_the_pages_of_coordinators(coordinator: Client, analysis: Analysis) -
     assert without(coordinator, pages, study.protocol_sha256) == []
 
 
+def test_a_frozen_design_asks_for_no_text_any_more(coordinator: Client, draft: ReaderStudy) -> None:
+    ReaderStudy.objects.update(instructions="")
+    assert "Write it" in coordinator.get("/studies/trial/dry-run/").content.decode()
+    ReaderStudy.objects.update(state=StudyState.OPEN)
+    assert "Write it" not in coordinator.get("/studies/trial/dry-run/").content.decode()
+
+
 def test_on_the_page_of_one_reader_and_of_interim_results(coordinator: Client, rita: User) -> None:
     study = make_study(state=StudyState.OPEN)
     pages = [reverse("study-reader", args=[study.slug, enrol(study, rita).public_id])]
