@@ -71,11 +71,10 @@ def test_a_listed_word_counts_exactly(reading: str, allowed: bool) -> None:
     assert not textwords.is_allowed("BETTAUFNAHME")
 
 
-def test_the_page_says_that_capitals_do_not_matter(client: Client, dina: User, noon: datetime) -> None:
+def test_the_page_says_that_capitals_do_not_matter(deidentifier: Client, dina: User, noon: datetime) -> None:
     searching.add_word("liegend", actor=dina, at=noon)
     assert textwords.is_allowed(textwords.letters_of("Liegend"), searching.current_words().words)
-    client.force_login(dina)
-    page = client.get(reverse("quarantine-words")).content.decode()
+    page = deidentifier.get(reverse("quarantine-words")).content.decode()
     assert "capital and small letters count as the same" in page
     assert "in capital or small letters" not in page
 
@@ -106,11 +105,10 @@ def test_each_change_is_a_version_and_is_audited(dina: User, noon: datetime) -> 
         ("Portable", "allowed already"),
     ],
 )
-def test_what_may_be_a_name_is_refused(client: Client, dina: User, word: str, said: str) -> None:
+def test_what_may_be_a_name_is_refused(deidentifier: Client, dina: User, word: str, said: str) -> None:
     with refuses(IngestRefused, "word_not_listed", match=said):
         searching.add_word(word, actor=dina, at=datetime(2026, 11, 23).astimezone())
-    client.force_login(dina)
-    answer = client.post(reverse("quarantine-words"), {"word": word})
+    answer = deidentifier.post(reverse("quarantine-words"), {"word": word})
     assert answer.status_code == 422
     assert not AllowedWords.objects.exists()
 
@@ -201,25 +199,23 @@ def test_adding_a_word_begins_one_search_and_offers_what_it_found(
     assert held.state == ImageState.AVAILABLE
 
 
-def test_nothing_is_searched_when_nothing_is_held_for_text(client: Client, dina: User, make_image: MakeImage) -> None:
+def test_nothing_is_searched_when_nothing_is_held_for_text(deidentifier: Client, make_image: MakeImage) -> None:
     make_image(ImageState.QUARANTINED)
-    client.force_login(dina)
-    client.post(reverse("quarantine-words"), {"word": "liegend"})
+    deidentifier.post(reverse("quarantine-words"), {"word": "liegend"})
     assert not Job.objects.exists()
 
 
-def test_a_word_goes_off_the_list(client: Client, dina: User, noon: datetime) -> None:
+def test_a_word_goes_off_the_list(deidentifier: Client, dina: User, noon: datetime) -> None:
     searching.add_word("liegend", actor=dina, at=noon)
-    client.force_login(dina)
-    assert "LIEGEND" in client.get(reverse("quarantine-words")).content.decode()
-    client.post(reverse("quarantine-word-remove"), {"word": "LIEGEND"})
+    assert "LIEGEND" in deidentifier.get(reverse("quarantine-words")).content.decode()
+    deidentifier.post(reverse("quarantine-word-remove"), {"word": "LIEGEND"})
     assert searching.current_words().words == frozenset()
-    page = client.get(reverse("quarantine-words")).content.decode()
+    page = deidentifier.get(reverse("quarantine-words")).content.decode()
     assert "No word is listed yet" in page
 
 
 def test_the_page_asks_for_no_row_by_row(
-    client: Client,
+    deidentifier: Client,
     dina: User,
     make_image: MakeImage,
     noon: datetime,
@@ -231,9 +227,8 @@ def test_the_page_asks_for_no_row_by_row(
     held = [searched(make_image, noon) for _ in range(6)]
     reads("LIEGEND")
     searching.search_quarantined(Reports(), {})
-    client.force_login(dina)
     with django_assert_max_num_queries(10):
-        page = client.get(reverse("quarantine-words")).content.decode()
+        page = deidentifier.get(reverse("quarantine-words")).content.decode()
     assert page.count('name="image"') == len(held)
 
 

@@ -199,11 +199,10 @@ class Reports:
 
 @pytest.mark.django_db
 def test_a_fetch_from_the_page_survives_that_the_pacs_goes_away(
-    client: Client, cora: User, archive: StandIn, settings: Settings
+    coordinator: Client, archive: StandIn, settings: Settings
 ) -> None:
-    client.force_login(cora)
     asked = {"pacs": "try", "accession_numbers": "A-0\nA-1\nA-2", "modalities": ["CR"], "most": "10"}
-    answer = client.post(reverse("upload-fetch"), asked)
+    answer = coordinator.post(reverse("upload-fetch"), asked)
     upload = Upload.objects.get()
     assert answer.headers["Location"] == reverse("upload", args=[upload.public_id])
     stored = [Job.objects.values(), Upload.objects.values(), AuditEvent.objects.values()]
@@ -228,10 +227,10 @@ def test_a_fetch_from_the_page_survives_that_the_pacs_goes_away(
     assert archive.fetched.count("3.0") == 1
     assert not folder.exists()
     Job.objects.update(state="succeeded", result=result)
-    page = client.get(reverse("upload", args=[upload.public_id])).content.decode()
+    page = coordinator.get(reverse("upload", args=[upload.public_id])).content.decode()
     assert "Images from the PACS “try”" in page
     assert "3 accession numbers" in page
-    assert '<span class="tag">try</span>' in client.get(reverse("uploads")).content.decode()
+    assert '<span class="tag">try</span>' in coordinator.get(reverse("uploads")).content.decode()
 
 
 @pytest.mark.parametrize("numbers", ["A-0\nB-7\nB-8", "B-7\nB-8"])
@@ -267,11 +266,10 @@ def test_an_administrator_cancels_what_they_began_on_its_page(client: Client, ad
 
 
 def test_the_page_says_that_no_pacs_is_set_and_what_is_wrong(
-    client: Client, cora: User, settings: Settings, archive: StandIn
+    coordinator: Client, settings: Settings, archive: StandIn
 ) -> None:
-    client.force_login(cora)
-    wrong = client.post(reverse("upload-fetch"), {"pacs": "try", "modalities": ["CR"], "most": "10"})
+    wrong = coordinator.post(reverse("upload-fetch"), {"pacs": "try", "modalities": ["CR"], "most": "10"})
     assert wrong.status_code == 422
     assert "never asked for all it has" in wrong.content.decode()
     settings.DICOMWEB = ()
-    assert "No PACS is set" in client.get(reverse("upload-fetch")).content.decode()
+    assert "No PACS is set" in coordinator.get(reverse("upload-fetch")).content.decode()

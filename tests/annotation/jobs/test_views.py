@@ -33,10 +33,9 @@ def address(job: Job, name: str = "job") -> str:
     return reverse(name, args=[job.public_id])
 
 
-def test_a_coordinator_sees_the_job(client: Client, cora: User, job: Job) -> None:
-    client.force_login(cora)
-    assert "Rehearsal of Cora" in client.get(reverse("jobs")).content.decode()
-    page = client.get(address(job)).content.decode()
+def test_a_coordinator_sees_the_job(coordinator: Client, job: Job) -> None:
+    assert "Rehearsal of Cora" in coordinator.get(reverse("jobs")).content.decode()
+    page = coordinator.get(address(job)).content.decode()
     assert "<html" in page
     assert "every 1s" in page
 
@@ -83,41 +82,37 @@ def test_a_silent_worker_is_listed_for_minutes_or_while_its_job_is_left(client: 
     assert "No worker has been seen for" in listed()
 
 
-def test_a_result_is_told_in_words(client: Client, cora: User, job: Job) -> None:
+def test_a_result_is_told_in_words(coordinator: Client, job: Job) -> None:
     Job.objects.update(
         state=JobState.SUCCEEDED,
         result={"n_of_files": 3, "finished": True, "inputs_sha256": "c0ffee", "analysis": "xyz"},
     )
-    client.force_login(cora)
-    page = markup(client.get(f"/jobs/{job.public_id}/"))
+    page = markup(coordinator.get(f"/jobs/{job.public_id}/"))
     assert "<dt>Of files</dt><dd>3</dd>" in page
     assert "<dt>Finished</dt><dd>yes</dd>" in page
     for raw in ("n_of_files", "sha256", "c0ffee", "xyz"):
         assert raw not in page
 
 
-def test_a_job_that_starts_again_says_so(client: Client, cora: User, job: Job) -> None:
-    client.force_login(cora)
+def test_a_job_that_starts_again_says_so(coordinator: Client, job: Job) -> None:
     for attempts, state, is_told in ((1, "running", False), (2, "running", True), (1, "queued", True)):
         Job.objects.update(attempts=attempts, state=state)
-        page = client.get(f"/jobs/{job.public_id}/").content.decode()
+        page = coordinator.get(f"/jobs/{job.public_id}/").content.decode()
         assert ("The worker was stopped in the middle" in page) is is_told
 
 
-def test_a_step_is_shown_while_it_is_taken_and_bytes_have_a_unit(client: Client, cora: User, job: Job) -> None:
-    client.force_login(cora)
+def test_a_step_is_shown_while_it_is_taken_and_bytes_have_a_unit(coordinator: Client, job: Job) -> None:
     for state, is_shown in ((JobState.RUNNING, True), (JobState.SUCCEEDED, False), (JobState.FAILED, False)):
         Job.objects.update(state=state, message="asking the PACS")
-        assert ("asking the PACS" in client.get(address(job)).content.decode()) is is_shown
+        assert ("asking the PACS" in coordinator.get(address(job)).content.decode()) is is_shown
     Job.objects.update(kind="store_questions", message="", progress_done=58_458_112, progress_total=67_371_991)
-    assert "55.8 MB / 64.3 MB" in markup(client.get(address(job))).replace("\xa0", " ")
+    assert "55.8 MB / 64.3 MB" in markup(coordinator.get(address(job))).replace("\xa0", " ")
     Job.objects.update(message="Checking the wording")
-    assert "58,458,112 / 67,371,991" in markup(client.get(address(job)))
+    assert "58,458,112 / 67,371,991" in markup(coordinator.get(address(job)))
 
 
-def test_the_fragment_is_only_the_job(client: Client, cora: User, job: Job) -> None:
-    client.force_login(cora)
-    response = client.get(address(job), headers={"HX-Request": "true"})
+def test_the_fragment_is_only_the_job(coordinator: Client, job: Job) -> None:
+    response = coordinator.get(address(job), headers={"HX-Request": "true"})
     assert "<html" not in response.content.decode()
     assert "HX-Request" in response["Vary"]
 
@@ -127,28 +122,25 @@ def test_a_stranger_sees_nothing(client: Client, stan: User, job: Job) -> None:
     assert "Rehearsal of Cora" not in client.get(reverse("jobs")).content.decode()
 
 
-def test_a_get_does_not_cancel(client: Client, cora: User, job: Job) -> None:
-    client.force_login(cora)
-    assert client.get(address(job, "job-cancel")).status_code == 405
+def test_a_get_does_not_cancel(coordinator: Client, job: Job) -> None:
+    assert coordinator.get(address(job, "job-cancel")).status_code == 405
 
 
-def test_cancel_and_try_again(client: Client, cora: User, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    client.force_login(cora)
-    client.post(address(job, "job-cancel"))
+def test_cancel_and_try_again(coordinator: Client, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    coordinator.post(address(job, "job-cancel"))
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
-    client.post(address(job, "job-retry"))
+    coordinator.post(address(job, "job-retry"))
     job.refresh_from_db()
     assert job.state == JobState.QUEUED
 
 
-def test_refusals_are_listed_and_escaped(client: Client, cora: User, job: Job) -> None:
+def test_refusals_are_listed_and_escaped(coordinator: Client, job: Job) -> None:
     Job.objects.filter(pk=job.pk).update(
         state=JobState.SUCCEEDED,
         result={"files": 1, "refused": [{"file": "<b>x</b>", "code": "cut", "message": "The picture is cut."}]},
     )
-    client.force_login(cora)
-    page = client.get(address(job)).content.decode()
+    page = coordinator.get(address(job)).content.decode()
     assert "The picture is cut." in page
     assert "<b>x</b>" not in page
 

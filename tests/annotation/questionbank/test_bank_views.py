@@ -15,6 +15,7 @@ from annotation.enums import AssignmentState, Flag, QuestionState, RoundState, T
 from annotation.models import (
     AnswerKey,
     Assignment,
+    BankImport,
     Finding,
     Question,
     QuestionBank,
@@ -53,98 +54,85 @@ def numbers(response: object) -> list[int]:
     return [row.question.number for row in response.context["page"].revisions]  # type: ignore[attr-defined]
 
 
-def test_the_list_of_banks(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    text = client.get("/banks/").content.decode()
-    assert "Chest bank" in text
-    assert "60" in text
-    assert "Chest bank" not in client.get("/banks/?archived").content.decode()
-
-
-def test_a_bank_without_a_published_import_is_not_listed(client: Client, cora: User) -> None:
+def test_a_bank_is_listed_from_its_first_import_on_and_apart_while_it_is_archived(
+    coordinator: Client, tmp_path: Path
+) -> None:
     QuestionBank.objects.create(name="Half done", slug="half-done", created_at=NOON)
-    client.force_login(cora)
-    response = client.get("/banks/")
-    assert "Half done" not in response.content.decode()
-    assert "No question bank yet" in response.content.decode()
+    assert "No question bank yet" in coordinator.get("/banks/").content.decode()
+    records = {f"q{n}": make_record(n, exam=n) for n in range(77)}
+    run_import(write_file(tmp_path, records), bank="Chest bank")
+    listed = coordinator.get("/banks/").content.decode()
+    assert ("Chest bank" in listed, "77" in listed, "Half done" in listed) == (True, True, False)
+    for act, lists in (("bring-back", ("/banks/", "/banks/?archived")), ("archive", ("/banks/?archived", "/banks/"))):
+        coordinator.post(f"/banks/chest-bank/{act}/")
+        assert ["Chest bank" in coordinator.get(one).content.decode() for one in lists] == [True, False], act
+    coordinator.post("/banks/chest-bank/bring-back/")
+    assert "Chest bank" in coordinator.get("/banks/").content.decode()
 
 
-def test_pages_forward_and_back(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    first = client.get("/banks/chest-bank/")
-    assert numbers(first) == list(range(1, 51))
-    assert not first.context["page"].previous
-    second = client.get("/banks/chest-bank/?after=50")
-    assert numbers(second) == list(range(51, 61))
-    assert not second.context["page"].next
-    assert numbers(client.get("/banks/chest-bank/?before=51")) == list(range(1, 51))
-    assert numbers(client.get("/banks/chest-bank/?after=60")) == []
+def test_pages_forward_and_back_and_odd_places_are_no_error(coordinator: Client, bank: QuestionBank) -> None:
+    first = coordinator.get("/banks/chest-bank/")
+    assert (numbers(first), first.context["page"].previous) == (list(range(1, 51)), None)
+    second = coordinator.get("/banks/chest-bank/?after=50")
+    assert (numbers(second), second.context["page"].next) == (list(range(51, 61)), None)
+    assert numbers(coordinator.get("/banks/chest-bank/?before=51")) == list(range(1, 51))
+    assert numbers(coordinator.get("/banks/chest-bank/?after=60")) == []
+    for odd in ("after=x", "after=-1", "after=999999999", "before=0", "after=1e9", "before=٣"):
+        assert coordinator.get(f"/banks/chest-bank/?{odd}").status_code == 200, odd
 
 
-@pytest.mark.parametrize("odd", ["after=x", "after=-1", "after=999999999", "before=0", "after=1e9", "before=٣"])
-def test_odd_places_are_no_error(client: Client, cora: User, bank: QuestionBank, odd: str) -> None:
-    client.force_login(cora)
-    assert client.get(f"/banks/chest-bank/?{odd}").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("query", "wanted"),
-    [
-        ("task=negation", [n for n in range(1, 61) if n % 2 == 1]),
-        ("category=Heart", [n for n in range(1, 61) if n % 3 == 0]),
-        ("task=negation&category=Heart", [n for n in range(1, 61) if n % 6 == 3]),
-        ("q=number+59", [59]),
-        ("q=NUMBER+59", [59]),
-        ("q=%25", []),
-        ("difficulty=unknown&q=number+6", [6, 60]),
-        ("difficulty=hard", []),
-        ("task=nonsense", list(range(1, 51))),
-    ],
-)
-def test_filters(client: Client, cora: User, bank: QuestionBank, query: str, wanted: list[int]) -> None:
-    client.force_login(cora)
-    assert numbers(client.get(f"/banks/chest-bank/?{query}")) == wanted
+def test_filters(coordinator: Client, bank: QuestionBank) -> None:
+    for query, wanted in {
+        "task=negation": [n for n in range(1, 61) if n % 2 == 1],
+        "category=Heart": [n for n in range(1, 61) if n % 3 == 0],
+        "task=negation&category=Heart": [n for n in range(1, 61) if n % 6 == 3],
+        "q=number+59": [59],
+        "q=NUMBER+59": [59],
+        "q=%25": [],
+        "difficulty=unknown&q=number+6": [6, 60],
+        "difficulty=hard": [],
+        "task=nonsense": list(range(1, 51)),
+    }.items():
+        assert numbers(coordinator.get(f"/banks/chest-bank/?{query}")) == wanted, query
 
 
 def test_filtered_pages_follow_one_another(
-    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "PER_PAGE", 7)
-    client.force_login(cora)
     for query in ("task=negation", "q=number", "category=Lung&difficulty=unknown"):
         whole, after = [], 0
         while True:
-            response = client.get(f"/banks/chest-bank/?{query}&after={after}")
+            response = coordinator.get(f"/banks/chest-bank/?{query}&after={after}")
             whole += numbers(response)
             if not response.context["page"].next:
                 break
             after = response.context["page"].next.after
         assert whole == sorted(set(whole))
         assert len(whole) == {"task=negation": 30, "q=number": 60, "category=Lung&difficulty=unknown": 40}[query]
-        back = numbers(client.get(f"/banks/chest-bank/?{query}&before={whole[10]}"))
+        back = numbers(coordinator.get(f"/banks/chest-bank/?{query}&before={whole[10]}"))
         assert back == whole[3:10]
 
 
 def test_a_search_that_stops_early_says_how_far_it_looked(
-    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listing, "WINDOW", 20)
     monkeypatch.setattr(listing, "MOST_LISTED", 20)
-    client.force_login(cora)
-    response = client.get("/banks/chest-bank/?q=59")
+    response = coordinator.get("/banks/chest-bank/?q=59")
     assert numbers(response) == []
     assert "Looked as far as question 20 of 60" in response.content.decode()
     page = response.context["page"]
     assert (page.next.after, page.looked_to) == (20, 20)
-    assert numbers(client.get("/banks/chest-bank/?q=59&after=40")) == [59]
-    found = client.get("/banks/chest-bank/?q=NUMBER+59")  # in more than two letters: by the index of words
+    assert numbers(coordinator.get("/banks/chest-bank/?q=59&after=40")) == [59]
+    found = coordinator.get("/banks/chest-bank/?q=NUMBER+59")  # in more than two letters: by the index of words
     assert (numbers(found), found.context["page"].n_found) == ([59], 1)
-    assert numbers(client.get("/banks/chest-bank/?q=number+59&task=presence&after=40")) == []
+    assert numbers(coordinator.get("/banks/chest-bank/?q=number+59&task=presence&after=40")) == []
     before, added = Revision.objects.get(question__number=58), "Ist ein Ödem zu sehen, 100%_?"
     asked = replace(wording_of(before), stem=added)
     revise(before.question, asked, "Said so.", based_on=1, actor=cora, at=LATER)
     for words, wanted in (("odem+zu", [58]), ("100%25_", [58]), ("number+58", []), ("zzzz", []), ("zu%22+", [])):
-        assert numbers(client.get(f"/banks/chest-bank/?q={words}")) == wanted, words
+        assert numbers(coordinator.get(f"/banks/chest-bank/?q={words}")) == wanted, words
 
 
 def test_questions_are_found_by_what_they_and_their_exams_are_called_at_their_source(
@@ -157,33 +145,21 @@ def test_questions_are_found_by_what_they_and_their_exams_are_called_at_their_so
     assert len(numbers(client.get("/banks/chest-bank/?own_id=q7"))) == 50, "who knows no ids cannot ask for one"
 
 
-def test_a_fragment_for_htmx(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    response = client.get("/banks/chest-bank/?task=negation", headers={"HX-Request": "true"})
-    assert response.content.decode().lstrip().startswith('<section id="questions"')
-    assert "HX-Request" in response["Vary"]
-
-
-def test_the_list_needs_a_fixed_number_of_queries(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    client.get("/banks/chest-bank/")
+def test_the_list_is_a_fragment_for_htmx_of_few_queries_and_tells_no_secret(
+    coordinator: Client, bank: QuestionBank
+) -> None:
+    text = coordinator.get("/banks/chest-bank/").content.decode()
+    assert not any(word in text for word in ("patient-1", "accession-1", "pa.png", "costophrenic", "No effusion."))
     for query in ("", "?task=negation", "?q=number&difficulty=unknown"):
         with CaptureQueriesContext(connection) as queries:
-            client.get(f"/banks/chest-bank/{query}", headers={"HX-Request": "true"})
+            part = coordinator.get(f"/banks/chest-bank/{query}", headers={"HX-Request": "true"})
         assert len(queries) <= 13, [row["sql"][:200] for row in queries]
+        assert part.content.decode().lstrip().startswith('<section id="questions"')
+        assert "HX-Request" in part["Vary"]
 
 
-def test_neither_key_nor_path_nor_number_of_a_patient_is_in_the_list(
-    client: Client, cora: User, bank: QuestionBank
-) -> None:
-    client.force_login(cora)
-    text = client.get("/banks/chest-bank/").content.decode()
-    assert not any(word in text for word in ("patient-1", "accession-1", "pa.png", "costophrenic", "No effusion."))
-
-
-def test_a_question_with_key_explanation_and_report(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    response = client.get("/banks/chest-bank/7/")
+def test_a_question_with_key_explanation_and_report(coordinator: Client, bank: QuestionBank) -> None:
+    response = coordinator.get("/banks/chest-bank/7/")
     text = response.content.decode()
     assert "Is there a pleural effusion, number 7?" in text
     assert "Both costophrenic angles are sharp" in text
@@ -194,70 +170,50 @@ def test_a_question_with_key_explanation_and_report(client: Client, cora: User, 
     assert "pa.png" not in text
 
 
-def test_administrators_see_the_question_but_not_its_truth(client: Client, ada: User, bank: QuestionBank) -> None:
-    client.force_login(ada)
-    response = client.get("/banks/chest-bank/7/")
+def test_administrators_see_the_question_but_not_its_truth(administrator: Client, bank: QuestionBank) -> None:
+    response = administrator.get("/banks/chest-bank/7/")
     assert response.status_code == 200
     assert "truth" not in response.context
     text = response.content.decode()
     assert not any(word in text for word in ("costophrenic angles are sharp", "No effusion.", "is-key"))
 
 
-def test_texts_are_escaped(client: Client, cora: User, tmp_path: Path) -> None:
+def test_texts_are_escaped(coordinator: Client, tmp_path: Path) -> None:
     hard = "</script><script>window.__xss=1</script> \u202enoisuffe\u202c"
     run_import(write_file(tmp_path, {"q": make_record(question=hard, category=hard[:50])}), bank="Hard")
-    client.force_login(cora)
     for address in ("/banks/hard/", "/banks/hard/1/"):
-        assert "<script>window" not in client.get(address).content.decode()
+        assert "<script>window" not in coordinator.get(address).content.decode()
 
 
-def test_the_history_of_a_question(client: Client, cora: User, bank: QuestionBank, tmp_path: Path) -> None:
+def test_the_history_of_a_question(coordinator: Client, bank: QuestionBank, tmp_path: Path) -> None:
     path = write_file(tmp_path / "new", {"q7": make_record(7, exam=7, question="Is it wider than the chest?")})
     run_import(path, bank="Chest bank")
-    client.force_login(cora)
-    response = client.get("/banks/chest-bank/7/")
+    response = coordinator.get("/banks/chest-bank/7/")
     assert [row.number for row in response.context["revisions"]] == [2, 1]
     assert "Is there a pleural effusion, number 7?" in response.content.decode()
     assert response.context["revision"].stem == "Is it wider than the chest?"
-    assert client.get("/banks/chest-bank/?q=wider").context["page"].revisions[0].question.number == 7
+    assert coordinator.get("/banks/chest-bank/?q=wider").context["page"].revisions[0].question.number == 7
 
 
-@pytest.mark.parametrize("address", ["/banks/chest-bank/99/", "/banks/other/1/", "/banks/other/"])
-def test_what_is_not_there_is_404(client: Client, cora: User, bank: QuestionBank, address: str) -> None:
+def test_what_is_not_there_is_404(client: Client, cora: User, ada: User, bank: QuestionBank) -> None:
     client.force_login(cora)
-    assert client.get(address).status_code == 404
-
-
-def test_a_question_of_a_running_import_is_404(client: Client, cora: User, bank: QuestionBank) -> None:
-    Revision.objects.get(question__number=7).bank_import.__class__.objects.update(state="running")
+    for address in ("/banks/chest-bank/99/", "/banks/other/1/", "/banks/other/"):
+        assert client.get(address).status_code == 404, address
+    for person, act in ((cora, "archive"), (cora, "bring-back"), (ada, "delete")):
+        client.force_login(person)
+        assert client.post(f"/banks/other/{act}/").status_code == 404, act
     client.force_login(cora)
-    assert client.get("/banks/chest-bank/7/").status_code == 404
+    BankImport.objects.update(state="running")
+    assert client.get("/banks/chest-bank/7/").status_code == 404, "a question of a running import"
 
 
-@pytest.mark.parametrize("act", ["archive", "bring-back", "delete"])
-def test_no_act_is_about_a_bank_that_is_not_there(
-    client: Client, cora: User, ada: User, bank: QuestionBank, act: str
-) -> None:
-    client.force_login(ada if act == "delete" else cora)
-    assert client.post("/banks/other/" + act + "/").status_code == 404
-
-
-def test_a_bank_is_archived_and_brought_back(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    client.post("/banks/chest-bank/archive/")
-    assert "Chest bank" in client.get("/banks/?archived").content.decode()
-    client.post("/banks/chest-bank/bring-back/")
-    assert "Chest bank" in client.get("/banks/").content.decode()
-
-
-def test_an_administrator_deletes_a_bank(client: Client, ada: User, bank: QuestionBank) -> None:
-    client.force_login(ada)
-    asked = client.post("/banks/chest-bank/delete/")
+def test_an_administrator_deletes_a_bank(administrator: Client, bank: QuestionBank) -> None:
+    asked = administrator.post("/banks/chest-bank/delete/")
     assert asked.status_code == 200
     assert "60 questions are hidden everywhere" in asked.content.decode()
-    client.post("/banks/chest-bank/delete/", {"confirmed": "yes"})
+    administrator.post("/banks/chest-bank/delete/", {"confirmed": "yes"})
     assert not QuestionBank.objects.exists()
-    assert client.get("/banks/chest-bank/1/").status_code == 404
+    assert administrator.get("/banks/chest-bank/1/").status_code == 404
     assert not Revision.objects.current().exists()
     assert AnswerKey.objects.exists()
 
@@ -312,7 +268,7 @@ def test_a_flag_is_found_by_whom_it_is_not_hidden_from(client: Client, cora: Use
     assert "flag" not in client.get(address).context["form"].fields
 
 
-def test_questions_are_found_by_what_became_of_their_reviews(client: Client, cora: User, rita: User) -> None:
+def test_questions_are_found_by_what_became_of_their_reviews(coordinator: Client, cora: User, rita: User) -> None:
     """The newest settlement counts; of a round in which the coordinator reviews nothing is learned before its end."""
     review_round = make_round(rita, name="Settled", n_questions=5)
     revisions = list(Revision.objects.filter(bank=review_round.plan.bank).order_by("question__number"))
@@ -329,25 +285,24 @@ def test_questions_are_found_by_what_became_of_their_reviews(client: Client, cor
             round=review_round, revision=revision, outcome="disputed", rule="x", settled_at=NOON, **fields
         )
     address = f"/banks/{review_round.plan.bank.slug}/?outcome="
-    client.force_login(cora)
     for value, found in {
         "by_rule": [1], "waits": [2], "decided": [3, 4], "against_all": [4], "answers_differ": [2, 4],
         "grade": [3, 4], "flag": [], "nonsense": [1, 2, 3, 4, 5],
     }.items():  # fmt: skip
-        assert numbers(client.get(address + value)) == found, value
+        assert numbers(coordinator.get(address + value)) == found, value
     assert BankSearch(review_round.plan.bank, {"outcome": "by_rule"}).revisions().count() == 0  # what all may know
     later = make_round(cora, name="Later", bank=review_round.plan.bank, n_questions=0)
     Settlement.objects.create(
         round=later, revision=revisions[1], outcome="accepted", rule="x", reasons=[], settled_at=NOON
     )
-    assert numbers(client.get(address + "by_rule")) == [1, 2]
+    assert numbers(coordinator.get(address + "by_rule")) == [1, 2]
     Assignment.objects.update(reviewer=cora)
-    assert numbers(client.get(address + "by_rule")) == []  # a question that is theirs to judge
+    assert numbers(coordinator.get(address + "by_rule")) == []  # a question that is theirs to judge
     ReviewRound.objects.update(state=RoundState.CLOSED)
-    assert numbers(client.get(address + "by_rule")) == [1, 2]
+    assert numbers(coordinator.get(address + "by_rule")) == [1, 2]
     Settlement.objects.filter(revision=revisions[2]).update(decided_at=None)
-    assert numbers(client.get(address + "waits")) == []
-    assert numbers(client.get(address + "left")) == [3]
+    assert numbers(coordinator.get(address + "waits")) == []
+    assert numbers(coordinator.get(address + "left")) == [3]
 
 
 def test_categories_are_a_tree_and_each_branch_a_filter(
@@ -390,34 +345,28 @@ def test_categories_are_a_tree_and_each_branch_a_filter(
         assert client.get("/banks/none/categories/").status_code in (403, 404)
 
 
-def test_the_taxonomy_of_a_bank_as_a_figure(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    page = client.get("/banks/chest-bank/categories/").content.decode()
+def test_the_taxonomy_of_a_bank_as_a_figure(coordinator: Client, bank: QuestionBank) -> None:
+    page = coordinator.get("/banks/chest-bank/categories/").content.decode()
     for width in ("one", "two"):
         for form in ("svg", "pdf", "png"):
             address = f"/banks/chest-bank/categories/{width}.{form}"
             assert address in page
-            assert client.get(address).status_code == 200
-    answer = client.get("/banks/chest-bank/categories/two.svg")
+            assert coordinator.get(address).status_code == 200
+    answer = coordinator.get("/banks/chest-bank/categories/two.svg")
     assert answer["Content-Disposition"] == 'attachment; filename="chest-bank-taxonomy-two-columns.svg"'
     svg = answer.content.decode()
     tree = category_tree(bank)
     for task in tree.divisions:
         assert f">{task.words}<" in svg
         assert all(f">{one.words}<" in svg for one in task.divisions)
-    assert client.get("/banks/chest-bank/categories/three.svg").status_code == 404
-    assert client.get("/banks/chest-bank/categories/two.gif").status_code == 404
+    assert coordinator.get("/banks/chest-bank/categories/three.svg").status_code == 404
+    assert coordinator.get("/banks/chest-bank/categories/two.gif").status_code == 404
+    with CaptureQueriesContext(connection) as queries:
+        coordinator.get("/banks/chest-bank/categories/")
+    assert len(queries) == 6  # session, person, role, bank, its imports, the counts: the tree by one query
 
 
 def test_small_categories_of_a_domain_are_one_row() -> None:
     many = Domain("Presence", 66, [(f"C{n:02}", n) for n in range(1, 12)])
     assert many.rows("%(n)s others") == [*((f"C{n:02}", n) for n in range(11, 3, -1)), ("3 others", 6)]
     assert len(Domain("Presence", 45, many.categories[:9]).rows("%(n)s others")) == 9, "one is not summed up"
-
-
-def test_the_tree_of_a_bank_is_counted_by_one_query(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    client.get("/banks/chest-bank/categories/")
-    with CaptureQueriesContext(connection) as queries:
-        client.get("/banks/chest-bank/categories/")
-    assert len(queries) == 6  # session, person, role, bank, its imports, the counts

@@ -51,67 +51,71 @@ def drawn(plan: SamplingPlan) -> list[int]:
     return sorted(plan.questions.values_list("revision__question__number", flat=True))
 
 
-def test_chosen_questions_become_a_sample(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    asked = client.get(f"{ADDRESS}?act=sample&number=2&number=5")
+def test_chosen_questions_become_a_sample(coordinator: Client, bank: QuestionBank) -> None:
+    asked = coordinator.get(f"{ADDRESS}?act=sample&number=2&number=5")
     assert "2 questions are selected" in asked.content.decode()
     assert not SamplingPlan.objects.exists()
     Question.objects.filter(number=5).update(state=QuestionState.WITHDRAWN)
-    client.post(ADDRESS, {"act": "sample", "number": [2, 5, 7], "name": "Mine"})
+    coordinator.post(ADDRESS, {"act": "sample", "number": [2, 5, 7], "name": "Mine"})
     plan = SamplingPlan.objects.get()
     assert (plan.name, drawn(plan), plan.frame["chosen"]) == ("Mine", [2, 7], 2)
 
 
 def test_all_that_match_become_a_round_and_the_sample_says_what_it_was_drawn_from(
-    client: Client, cora: User, bank: QuestionBank
+    coordinator: Client, bank: QuestionBank
 ) -> None:
-    client.force_login(cora)
-    answer = client.post(ADDRESS, {"act": "round", "every": "yes", "category": "Heart", "name": "Hearts"})
+    answer = coordinator.post(ADDRESS, {"act": "round", "every": "yes", "category": "Heart", "name": "Hearts"})
     plan = SamplingPlan.objects.get()
     assert answer["Location"] == f"/rounds/new/?sample={plan.slug}"
     assert (drawn(plan), plan.frame["filters"]) == ([3, 6, 9, 12], {"category": "Heart"})
-    assert "Category: Heart" in client.get(f"/samples/{plan.slug}/").content.decode()
+    assert "Category: Heart" in coordinator.get(f"/samples/{plan.slug}/").content.decode()
 
 
-def test_a_sample_is_drawn_from_a_filter(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
+def test_a_sample_is_drawn_from_a_filter(coordinator: Client, bank: QuestionBank) -> None:
     asked: dict[str, str | int] = {"bank": "chest", "by": "none", "per_thousand": 500, "seed": 1, "category": "Heart"}
-    page = client.get("/samples/new/", asked)
+    page = coordinator.get("/samples/new/", asked)
     assert page.context["found"].n_frame == 4
     sha256 = page.context["found"].frame_sha256
-    client.post("/samples/new/", {**asked, "name": "Half", "frame_sha256": sha256})
+    coordinator.post("/samples/new/", {**asked, "name": "Half", "frame_sha256": sha256})
     assert SamplingPlan.objects.get().frame["filters"] == {"category": "Heart"}
     assert set(drawn(SamplingPlan.objects.get())) < {3, 6, 9, 12}
 
 
-def test_many_are_withdrawn_with_a_reason_and_brought_back(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
+def test_many_are_withdrawn_with_a_reason_and_brought_back(coordinator: Client, bank: QuestionBank) -> None:
     sent = {"act": "withdraw", "every": "yes", "category": "Heart"}
-    assert client.post(ADDRESS, sent).status_code == 422
+    assert coordinator.post(ADDRESS, sent).status_code == 422
     assert not Question.objects.filter(state=QuestionState.WITHDRAWN).exists()
-    client.post(ADDRESS, sent | {"reason": "no images"})
+    coordinator.post(ADDRESS, sent | {"reason": "no images"})
     assert Question.objects.filter(state=QuestionState.WITHDRAWN).count() == 4
     assert AuditEvent.objects.filter(act="question.withdrawn").count() == 4
-    client.post(ADDRESS, {"act": "bring_back", "number": [3, 4]})
+    coordinator.post(ADDRESS, {"act": "bring_back", "number": [3, 4]})
     assert Question.objects.filter(state=QuestionState.WITHDRAWN).count() == 3
 
 
-@pytest.mark.parametrize("sent", [{"act": "sample"}, {"number": [1]}, {"act": "delete", "number": [1]}])
-def test_what_says_too_little_is_refused(
-    client: Client, cora: User, bank: QuestionBank, sent: dict[str, object]
+def test_what_says_too_little_is_refused_and_an_archived_or_unknown_bank_is_404(
+    coordinator: Client, bank: QuestionBank
 ) -> None:
-    client.force_login(cora)
-    assert client.post(ADDRESS, sent).status_code == 422
+    for sent in ({"act": "sample"}, {"number": [1]}, {"act": "delete", "number": [1]}):
+        assert coordinator.post(ADDRESS, sent).status_code == 422, sent
+    assert coordinator.get("/banks/other/chosen/").status_code == 404
+    assert coordinator.post("/banks/other/chosen/undo/").status_code == 404
+    coordinator.post("/banks/chest/archive/")
+    assert coordinator.get(ADDRESS).status_code == 404
 
 
-def test_a_tag_is_taken_away_from_many(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    none = client.get(f"{ADDRESS}?act=untag&every=yes")
+def test_tags_are_taken_away_from_many_and_put_back(coordinator: Client, bank: QuestionBank) -> None:
+    none = coordinator.get(f"{ADDRESS}?act=untag&every=yes")
     assert (none.status_code, "No question of this bank has a tag." in none.content.decode()) == (422, True)
-    client.post(ADDRESS, {"act": "tag", "number": [1, 2, 3], "new_tag": "course"})
-    asked = client.get(f"{ADDRESS}?act=untag&every=yes&tag=course").content.decode()
+    coordinator.post(ADDRESS, {"act": "tag", "number": [1], "new_tag": "course"})
+    tagged = coordinator.post(ADDRESS, {"act": "tag", "number": [1, 2, 3], "new_tag": "Course"}, follow=True)
+    assert "1 had the tag before:" in tagged.content.decode()
+    untagged = undo(coordinator, tagged.content.decode())
+    assert numbers_with("course") == [1]
+    undo(coordinator, untagged.content.decode())
+    assert numbers_with("course") == [1, 2, 3]
+    asked = coordinator.get(f"{ADDRESS}?act=untag&every=yes&tag=course").content.decode()
     assert '<option value="course" selected>' in asked
-    done = client.post(ADDRESS, {"act": "untag", "number": [2, 3, 4], "new_tag": "course"}, follow=True)
+    done = coordinator.post(ADDRESS, {"act": "untag", "number": [2, 3, 4], "new_tag": "course"}, follow=True)
     assert "The tag is taken away from 2 questions." in done.content.decode()
     assert "1 did not have the tag:" in done.content.decode()
     assert numbers_with("course") == [1]
@@ -134,12 +138,9 @@ def undo(client: Client, page: str) -> Any:
     return client.post(f"{ADDRESS}undo/", {name: unescape(text) for name, text in fields.items()}, follow=True)
 
 
-def test_the_list_says_what_was_left_and_offers_to_undo_the_rest(
-    client: Client, cora: User, bank: QuestionBank
-) -> None:
-    client.force_login(cora)
-    client.post(ADDRESS, {"act": "withdraw", "number": [3, 5], "reason": "no images"})
-    done = client.post(
+def test_the_list_says_what_was_left_and_offers_to_undo_the_rest(coordinator: Client, bank: QuestionBank) -> None:
+    coordinator.post(ADDRESS, {"act": "withdraw", "number": [3, 5], "reason": "no images"})
+    done = coordinator.post(
         ADDRESS, {"act": "withdraw", "every": "yes", "category": "Heart", "reason": "a & b"}, follow=True
     )
     assert done.redirect_chain[-1][0] == "/banks/chest/?category=Heart&changed=yes"
@@ -147,12 +148,12 @@ def test_the_list_says_what_was_left_and_offers_to_undo_the_rest(
     assert "3 questions are withdrawn." in page
     assert "1 was withdrawn before:" in page
     assert '<a href="/banks/chest/3/">3</a>' in page
-    assert "withdrawn before" not in client.get("/banks/chest/?category=Heart").content.decode()
-    back = undo(client, page).content.decode()
+    assert "withdrawn before" not in coordinator.get("/banks/chest/?category=Heart").content.decode()
+    back = undo(coordinator, page).content.decode()
     assert "3 questions are back." in back
     assert "Bring these back" not in back
     assert withdrawn() == [3, 5]
-    assert "There is nothing to undo" in undo(client, page).content.decode()
+    assert "There is nothing to undo" in undo(coordinator, page).content.decode()
 
 
 def test_undoing_leaves_what_somebody_did_later(client: Client, cora: User, bank: QuestionBank) -> None:
@@ -164,53 +165,35 @@ def test_undoing_leaves_what_somebody_did_later(client: Client, cora: User, bank
     assert withdrawn() == [2]
 
 
-def test_tags_are_taken_away_and_put_back(client: Client, cora: User, bank: QuestionBank) -> None:
+def test_what_names_no_act_undoes_nothing_and_nobody_undoes_what_another_did(
+    client: Client, cora: User, bank: QuestionBank
+) -> None:
     client.force_login(cora)
-    client.post(ADDRESS, {"act": "tag", "number": [1], "new_tag": "course"})
-    tagged = client.post(ADDRESS, {"act": "tag", "number": [1, 2, 3], "new_tag": "Course"}, follow=True)
-    assert "1 had the tag before:" in tagged.content.decode()
-    untagged = undo(client, tagged.content.decode())
-    assert numbers_with("course") == [1]
-    undo(client, untagged.content.decode())
-    assert numbers_with("course") == [1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
+    page = client.post(ADDRESS, {"act": "withdraw", "number": [1], "reason": "x"}, follow=True).content.decode()
+    for sent in (
         {},
         {"act": "bring_back", "at": "2026-11-21T12:00:00+00:00"},
         {"act": "withdraw", "words": "x", "at": "yesterday"},
         {"act": "withdraw", "words": "x", "at": "2026-11-21T12:00:00"},
         {"act": "tag", "words": "", "at": "2026-11-21T12:00:00+00:00"},
-    ],
-)
-def test_what_names_no_act_undoes_nothing(client: Client, cora: User, bank: QuestionBank, sent: dict[str, str]) -> None:
-    client.force_login(cora)
-    client.post(ADDRESS, {"act": "withdraw", "number": [1], "reason": "x"})
-    told = client.post(f"{ADDRESS}undo/", sent, follow=True)
-    assert 'class="notice error"' in told.content.decode()
-    assert withdrawn() == [1]
-
-
-def test_nobody_undoes_what_another_did(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    page = client.post(ADDRESS, {"act": "withdraw", "number": [1], "reason": "x"}, follow=True).content.decode()
+    ):
+        told = client.post(f"{ADDRESS}undo/", sent, follow=True)
+        assert 'class="notice error"' in told.content.decode(), sent
     client.force_login(make_person("Conrad", Role.COORDINATOR))
     assert "There is nothing to undo" in undo(client, page).content.decode()
-    client.force_login(cora)
-    assert client.post("/banks/other/chosen/undo/").status_code == 404
     assert withdrawn() == [1]
 
 
-def test_the_list_with_an_outcome_takes_few_queries(
-    client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+def test_the_list_with_an_outcome_takes_few_queries_and_others_select_nothing(
+    client: Client, cora: User, ada: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     client.force_login(cora)
     client.post(ADDRESS, {"act": "withdraw", "number": [1], "reason": "x"})
-    client.get("/banks/chest/?changed=yes")
+    assert 'id="chosen"' in client.get("/banks/chest/?changed=yes").content.decode()
     with django_assert_max_num_queries(26):
         client.get("/banks/chest/?changed=yes")
+    client.force_login(ada)
+    assert 'id="chosen"' not in client.get("/banks/chest/").content.decode()
 
 
 # More than a request takes: a job
@@ -282,23 +265,31 @@ def test_a_job_changes_what_was_found_when_it_was_asked_for(many: Client) -> Non
     assert withdrawn() == [1, 2, 4, 5, 7, 8, 10, 11]
 
 
-@pytest.mark.parametrize("act", ["tag", "withdraw"])
-def test_a_job_that_was_stopped_goes_on_where_it_ended(many: Client, act: str) -> None:
-    page = ask(many, act=act, new_tag="course")
-    job = Job.objects.get()
-    stopped = Steps(stop_at=4)
+def stopped_after_four(client: Client, **sent: Any) -> tuple[str, Job]:
+    """Its page and the job, which a worker left after the second block of two."""
+    page = ask(client, **sent)
+    job, steps = Job.objects.get(), Steps(stop_at=4)
     with pytest.raises(JobCancelled):
-        selected_questions.run_change(stopped, job.params)
-    assert stopped.told == [(0, 12), (2, 12), (4, 12)]
-    assert (withdrawn() if act == "withdraw" else numbers_with("course")) == [1, 2, 3, 4]
+        selected_questions.run_change(steps, job.params)
+    assert steps.told == [(0, 12), (2, 12), (4, 12)]
+    return page, job
+
+
+@pytest.mark.parametrize("act", ["tag", "withdraw", "bring_back"])
+def test_a_job_that_was_stopped_goes_on_where_it_ended(many: Client, act: str) -> None:
+    if act == "bring_back":
+        Question.objects.update(state=QuestionState.WITHDRAWN)
+    page, job = stopped_after_four(many, act=act, new_tag="course")
+    done = {"tag": numbers_with("course"), "withdraw": withdrawn(), "bring_back": [*{*range(1, 13)} - {*withdrawn()}]}
+    assert done[act] == [1, 2, 3, 4]
     Job.objects.update(state=JobState.CANCELLED)
-    told = many.get(page).content.decode()
-    assert ("4 questions are tagged." if act == "tag" else "4 questions are withdrawn.") in told
+    told = {"tag": "4 questions are tagged.", "withdraw": "4 questions are withdrawn."}
+    assert told.get(act, "4 questions are back.") in many.get(page).content.decode()
     for _again in range(2):
         assert selected_questions.run_change(Steps(), job.params) == {"changed": 12, "left": {}}
     assert verify().fault is None
-    events = AuditEvent.objects.filter(act__in=["question.withdrawn", "question.tagged"])
-    assert events.count() == (12 if act == "withdraw" else 6)
+    events = AuditEvent.objects.filter(act__in=["question.withdrawn", "question.tagged", "question.brought_back"])
+    assert events.count() == (6 if act == "tag" else 12)
 
 
 @pytest.mark.parametrize("act", ["tag", "withdraw"])
@@ -318,40 +309,23 @@ def test_a_job_tried_again_leaves_what_was_undone(many: Client, cora: User, act:
     assert "4 were changed by somebody after you had asked" in many.get(page).content.decode()
 
 
-def test_what_a_stopped_job_brought_back_is_counted(many: Client, bank: QuestionBank) -> None:
-    Question.objects.filter(bank=bank).update(state=QuestionState.WITHDRAWN)
-    page = ask(many, act="bring_back")
-    with pytest.raises(JobCancelled):
-        selected_questions.run_change(Steps(stop_at=4), Job.objects.get().params)
-    Job.objects.update(state=JobState.CANCELLED)
-    assert "4 questions are back." in many.get(page).content.decode()
-
-
-def test_all_that_match_a_filter_that_means_nothing_any_more_is_refused(
-    client: Client, cora: User, bank: QuestionBank
+def test_all_that_match_is_confirmed_again_where_the_list_or_what_its_filter_means_has_changed(
+    coordinator: Client, cora: User, bank: QuestionBank
 ) -> None:
-    """The tag of the list was taken away meanwhile: without it the act would be on the whole bank."""
-    client.force_login(cora)
-    add_tag(Question.objects.filter(number=1), "course", bank=bank, actor=cora, at=timezone.now())
-    sent = {"act": "withdraw", "reason": "Old", "every": "yes", "tag": "course"}
-    assert client.get(ADDRESS, sent).status_code == 200
-    QuestionTag.objects.update(removed_at=timezone.now(), removed_by=cora)
-    answer = client.post(ADDRESS, sent)
-    assert answer.status_code == 422
-    assert "A filter of the list means nothing any more." in answer.content.decode()
-    assert withdrawn() == []
-
-
-def test_all_that_match_is_confirmed_again_where_the_list_has_changed(
-    client: Client, cora: User, bank: QuestionBank
-) -> None:
-    client.force_login(cora)
+    """The tag of a list was taken away meanwhile: without it the act would be on the whole bank."""
     sent = {"act": "withdraw", "reason": "Old", "every": "yes", "category": "Heart"}
-    n = client.get(ADDRESS, sent).context["n"]
-    answer = client.post(ADDRESS, {**sent, "n": n + 1})
+    n = coordinator.get(ADDRESS, sent).context["n"]
+    answer = coordinator.post(ADDRESS, {**sent, "n": n + 1})
     assert answer.status_code == 422
     assert "The list has changed since you saw it." in answer.content.decode()
     assert f'name="n" value="{n}"' in answer.content.decode()
+    add_tag(Question.objects.filter(number=1), "course", bank=bank, actor=cora, at=timezone.now())
+    tagged = {"act": "withdraw", "reason": "Old", "every": "yes", "tag": "course"}
+    assert coordinator.get(ADDRESS, tagged).status_code == 200
+    QuestionTag.objects.update(removed_at=timezone.now(), removed_by=cora)
+    answer = coordinator.post(ADDRESS, tagged)
+    assert answer.status_code == 422
+    assert "A filter of the list means nothing any more." in answer.content.decode()
     assert withdrawn() == []
 
 
@@ -369,7 +343,12 @@ def test_a_job_leaves_what_its_person_judges(client: Client, many: Client, cora:
     assert "you judge" not in others
 
 
-def test_a_job_is_refused_where_its_person_or_bank_changed(many: Client, cora: User, bank: QuestionBank) -> None:
+def test_a_job_is_not_begun_where_it_cannot_be_done_and_refused_where_its_person_or_bank_changed(
+    many: Client, cora: User
+) -> None:
+    for sent in ({"act": "tag", "new_tag": "x" * 41}, {"act": "withdraw", "reason": " "}):
+        assert many.post(ADDRESS, {"every": "yes", **sent}).status_code == 422, sent
+    assert not Job.objects.exists()
     ask(many)
     QuestionBank.objects.update(archived_at=timezone.now())
     assert "is archived" in work().error
@@ -378,21 +357,3 @@ def test_a_job_is_refused_where_its_person_or_bank_changed(many: Client, cora: U
     Membership.objects.filter(user=cora).delete()
     assert "no coordinator any more" in work().error
     assert withdrawn() == []
-
-
-@pytest.mark.parametrize("sent", [{"act": "tag", "new_tag": "x" * 41}, {"act": "withdraw", "reason": " "}])
-def test_a_job_that_cannot_be_done_is_not_begun(many: Client, sent: dict[str, str]) -> None:
-    assert many.post(ADDRESS, {"every": "yes", **sent}).status_code == 422
-    assert not Job.objects.exists()
-
-
-def test_others_select_nothing(client: Client, ada: User, bank: QuestionBank) -> None:
-    client.force_login(ada)
-    assert 'id="chosen"' not in client.get("/banks/chest/").content.decode()
-
-
-def test_an_archived_bank_and_an_unknown_one_are_404(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    assert client.get("/banks/other/chosen/").status_code == 404
-    client.post("/banks/chest/archive/")
-    assert client.get(ADDRESS).status_code == 404

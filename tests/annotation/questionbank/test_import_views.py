@@ -74,8 +74,10 @@ def test_a_second_store_into_one_bank_waits_its_turn(coordinator: Client) -> Non
     assert Question.objects.count() == 3
 
 
-def test_storing_twice_is_one_job(coordinator: Client) -> None:
+def test_storing_twice_is_one_job_and_before_the_check_is_over_none(coordinator: Client) -> None:
     address = send(coordinator, GOOD)
+    coordinator.post(address + "store/")
+    assert not Job.objects.filter(kind="store_questions").exists()
     work()
     for _again in range(2):
         coordinator.post(address + "store/")
@@ -83,37 +85,30 @@ def test_storing_twice_is_one_job(coordinator: Client) -> None:
 
 
 @pytest.mark.logs("questions.received")
-def test_a_file_with_refused_records_cannot_be_stored(coordinator: Client) -> None:
+def test_of_a_file_with_refused_records_the_rest_alone_is_stored_by_a_button_of_its_own(coordinator: Client) -> None:
     address = send(coordinator, BAD)
     work()
     response = coordinator.get(address)
     assert not response.context["may_store"]
     assert "key_outside_options" in response.content.decode()
+    assert "Store the rest: 2 questions" in response.content.decode()
     coordinator.post(address + "store/")
     work()
     assert not Question.objects.exists()
-
-
-def test_the_rest_is_stored_by_a_button(coordinator: Client) -> None:
-    address = send(coordinator, BAD)
-    work()
-    assert "Store the rest: 2 questions" in coordinator.get(address).content.decode()
     coordinator.post(address + "store/", {"skip_refused": "1"})
     work()
     assert Question.objects.count() == 2
     assert "The questions are in the bank" in coordinator.get(address).content.decode()
 
 
-@pytest.mark.parametrize("records", [GOOD, {"q3": BAD["q3"]}, {}])
-def test_without_a_refusal_or_without_a_rest_there_is_no_such_button(
-    coordinator: Client, records: dict[str, Any]
-) -> None:
-    address = send(coordinator, records)
-    work()
-    assert "Store the rest" not in coordinator.get(address).content.decode()
-    coordinator.post(address + "store/", {"skip_refused": "1"})
-    work()
-    assert not Question.objects.exists()
+def test_without_a_refusal_or_without_a_rest_there_is_no_such_button(coordinator: Client) -> None:
+    for records in (GOOD, {"q3": BAD["q3"]}, {}):
+        address = send(coordinator, records)
+        work()
+        assert "Store the rest" not in coordinator.get(address).content.decode()
+        coordinator.post(address + "store/", {"skip_refused": "1"})
+        work()
+        assert not Question.objects.exists(), records
 
 
 @pytest.mark.parametrize("form", TEMPLATE_FORMS)
@@ -131,18 +126,14 @@ def test_the_template_is_downloaded_and_comes_in_again(client: Client, coordinat
 
 
 def test_a_refused_file_says_what_was_found(coordinator: Client) -> None:
-    sent = SimpleUploadedFile("mine.csv", b"question\nWhat?\n")
-    address = coordinator.post(NEW, {"file": sent, "bank": "Chest"})["Location"]
-    work()
-    text = coordinator.get(address).content.decode()
-    assert "Found: question." in text
-    assert "What a question file looks like" in text
-
-
-def test_storing_before_the_check_is_over_does_nothing(coordinator: Client) -> None:
-    address = send(coordinator, GOOD)
-    coordinator.post(address + "store/")
-    assert not Job.objects.filter(kind="store_questions").exists()
+    nul = template_file("csv").replace(b"Findings", b"Find\0ings", 1)
+    for content, told in ((b"question\nWhat?\n", "Found: question."), (nul, "The text holds a NUL character")):
+        sent = SimpleUploadedFile("mine.csv", content)
+        address = coordinator.post(NEW, {"file": sent, "bank": "Chest"})["Location"]
+        work()
+        text = coordinator.get(address).content.decode()
+        assert (told in text, "What a question file looks like" in text) == (True, True)
+    assert not Question.objects.exists()
 
 
 def test_the_dry_run_says_new_changed_unchanged_row_by_row(coordinator: Client, tmp_path: Path) -> None:
@@ -168,10 +159,14 @@ def test_the_report_as_json_and_csv(coordinator: Client) -> None:
     assert taken.count() == 2
 
 
-def test_a_path_on_the_server(coordinator: Client, tmp_path: Path, settings: Settings) -> None:
-    settings.SERVER_FOLDERS = [tmp_path.resolve() / "offered"]
+def test_a_path_on_the_server_is_taken_where_its_folder_is_offered(
+    coordinator: Client, tmp_path: Path, settings: Settings
+) -> None:
     path = write_file(tmp_path / "offered" / "metadata", GOOD)
     outside = write_file(tmp_path / "elsewhere", GOOD)
+    assert "path" not in coordinator.get(NEW).context["form"].fields
+    assert coordinator.post(NEW, {"path": str(path)}).status_code == 422
+    settings.SERVER_FOLDERS = [tmp_path.resolve() / "offered"]
     for refused in (outside, tmp_path / "offered/../elsewhere/questions.json", tmp_path / "offered/missing.json"):
         response = coordinator.post(NEW, {"path": str(refused), "bank": "Chest"})
         assert response.status_code == 422
@@ -179,12 +174,6 @@ def test_a_path_on_the_server(coordinator: Client, tmp_path: Path, settings: Set
     address = coordinator.post(NEW, {"path": str(path)})["Location"]
     work()
     assert coordinator.get(address).context["asked"]["bank"] == "questions"
-
-
-def test_the_path_field_is_not_there_unless_offered(coordinator: Client, tmp_path: Path) -> None:
-    assert "path" not in coordinator.get(NEW).context["form"].fields
-    path = write_file(tmp_path, GOOD)
-    assert coordinator.post(NEW, {"path": str(path)}).status_code == 422
 
 
 def test_bad_input_is_told_and_keeps_nothing(coordinator: Client, settings: Settings) -> None:
@@ -262,11 +251,3 @@ def test_a_nul_is_an_error_of_its_row_on_every_database(
     work()
     assert Question.objects.count() == 1
     assert "NUL character" in coordinator.get(address).content.decode()
-
-
-def test_a_nul_in_the_name_of_a_column_is_told(coordinator: Client) -> None:
-    file = SimpleUploadedFile("q.csv", template_file("csv").replace(b"Findings", b"Find\0ings", 1))
-    address = coordinator.post(NEW, {"file": file, "bank": "Chest"})["Location"]
-    work()
-    assert "The text holds a NUL character" in coordinator.get(address).content.decode()
-    assert not Question.objects.exists()

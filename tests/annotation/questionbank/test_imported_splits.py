@@ -55,11 +55,21 @@ def test_the_name_of_a_file_says_it_where_the_release_names_it_so(name: str, fol
     assert split_of_file(name, folder) == split
 
 
-def test_files_of_a_release_bring_each_question_with_its_split(tmp_path: Path) -> None:
-    bring(tmp_path / "metadata", "train_vqa_data.json", 1, 2)
-    bring(tmp_path / "metadata", "test_vqa_data.json", 3)
+def test_files_of_a_release_bring_each_question_with_its_split_and_move_it_later(tmp_path: Path) -> None:
+    bring(tmp_path, "train_vqa_data.json", 1, 2)
+    bring(tmp_path, "test_vqa_data.json", 3)
     bring(tmp_path, "questions.json", 4)
-    assert splits() == {1: "train", 2: "train", 3: "test", 4: ""}
+    brought = {1: "train", 2: "train", 3: "test", 4: ""}
+    assert splits() == brought
+    bring(tmp_path, "questions.json", 1, 2)
+    records = {"q1": make_record(1), "q2": make_record(2, options=["A. one"])}
+    assert not run_import(write_file(tmp_path, records, "test_vqa_data.json")).stored
+    assert not run_import(write_file(tmp_path, {"q1": make_record(1)}, "test_vqa_data.json"), dry_run=True).stored
+    assert splits() == brought, "neither a file without a split moves a question nor one that is refused or only tried"
+    bring(tmp_path, "test_vqa_data.json", 2)
+    assert splits() == {**brought, 2: "test"}
+    assert Revision.objects.count() == 4, "the wording is the same: nothing has to be reviewed again"
+    assert AuditEvent.objects.filter(act="bank.imported").latest("pk").facts["splits_set"] == {"test": 1}
 
 
 def test_a_field_of_the_record_says_it_before_the_name_of_its_file(tmp_path: Path) -> None:
@@ -69,24 +79,6 @@ def test_a_field_of_the_record_says_it_before_the_name_of_its_file(tmp_path: Pat
     assert splits() == {1: "valid", 2: "private", 3: "train", 4: "train"}
     written = json.loads(export(tmp_path / "out"))
     assert {key: one["split"] for key, one in written.items()} == told, "the field itself stays as it was"
-
-
-def test_a_later_file_moves_a_question_and_one_without_split_leaves_it(tmp_path: Path) -> None:
-    bring(tmp_path, "train_vqa_data.json", 1, 2, 3)
-    bring(tmp_path, "questions.json", 1, 2)
-    assert splits() == dict.fromkeys((1, 2, 3), "train")
-    bring(tmp_path, "test_vqa_data.json", 2)
-    assert splits() == {1: "train", 2: "test", 3: "train"}
-    assert Revision.objects.count() == 3, "the wording is the same: nothing has to be reviewed again"
-    assert AuditEvent.objects.filter(act="bank.imported").latest("pk").facts["splits_set"] == {"test": 1}
-
-
-def test_a_file_that_is_refused_moves_nothing(tmp_path: Path) -> None:
-    bring(tmp_path, "train_vqa_data.json", 1)
-    records = {"q1": make_record(1), "q2": make_record(2, options=["A. one"])}
-    assert not run_import(write_file(tmp_path, records, "test_vqa_data.json")).stored
-    assert not run_import(write_file(tmp_path, {"q1": make_record(1)}, "test_vqa_data.json"), dry_run=True).stored
-    assert splits() == {1: "train"}
 
 
 @pytest.mark.parametrize("form", [BankForm.REXVQA, BankForm.JSONL, BankForm.CSV])
@@ -105,16 +97,15 @@ def test_another_word_in_the_field_of_the_export_is_refused(tmp_path: Path) -> N
     assert "train, valid, test, private" in result.errors[0].message
 
 
-def test_it_is_shown_counted_and_filtered_by(tmp_path: Path, client: Client, cora: User) -> None:
+def test_it_is_shown_counted_and_filtered_by(tmp_path: Path, coordinator: Client, cora: User) -> None:
     bring(tmp_path, "train_vqa_data.json", 1, 2)
     bring(tmp_path, "test_vqa_data.json", 3)
-    client.force_login(cora)
-    page = client.get(reverse("bank", args=["bank"]))
+    page = coordinator.get(reverse("bank", args=["bank"]))
     assert [(split, n) for split, _label, n in page.context["splits"]] == [("train", 2), ("test", 1)]
     assert "?split=train" in markup(page)
-    found = client.get(reverse("bank", args=["bank"]), {"split": "test"})
+    found = coordinator.get(reverse("bank", args=["bank"]), {"split": "test"})
     assert [one.number for one in found.context["rows"]] == [3]
-    assert "Split as imported" in markup(client.get(reverse("question", args=["bank", 3])))
+    assert "Split as imported" in markup(coordinator.get(reverse("question", args=["bank", 3])))
     program = program_of(cora, Role.COORDINATOR, TokenScope.BANK, "bank")
     results = program.get("banks/bank/questions/?split=train").json()["results"]
     assert [(one["number"], one["split"]) for one in results] == [(1, "train"), (2, "train")]
@@ -148,12 +139,21 @@ def test_a_release_takes_the_splits_as_they_came_in(chest: QuestionBank, noon: d
     assert b"splits: as the questions were imported" in dict(files_of(made))["README.md"]
 
 
-def test_a_patient_in_two_splits_is_refused_and_named(chest: QuestionBank, noon: datetime) -> None:
+def test_splits_that_do_not_hold_are_refused_and_named(chest: QuestionBank, noon: datetime) -> None:
+    def refused(told: str, name: str = "First") -> None:
+        with refuses(ExportRefused, "splits", match=told):
+            release(wanted(chest, name), actor=None, at=noon)
+
     Question.objects.filter(number=2).update(split="test")
-    with refuses(ExportRefused, "splits", match="Questions 1, 2 .* one patient .*: 1"):
-        release(wanted(chest), actor=None, at=noon)
+    refused("Questions 1, 2 .* one patient .*: 1")
     assert not Release.objects.exists()
     assert plan_release(wanted(chest, as_imported=False)).questions == {Split.VALID: 4}
+    Question.objects.filter(number=2).update(split="train")
+    Question.objects.filter(number=3).update(split="")
+    refused("Question 3 came in without a split")
+    Question.objects.filter(number=3).update(split="train")
+    release(wanted(chest, as_imported=False), actor=None, at=noon)
+    refused("came in as train, and its patient was released as valid", "Second")
 
 
 def test_an_exam_shown_beside_one_of_another_split_is_of_the_same_patient(chest: QuestionBank, noon: datetime) -> None:
@@ -164,22 +164,9 @@ def test_an_exam_shown_beside_one_of_another_split_is_of_the_same_patient(chest:
         release(wanted(chest), actor=None, at=noon)
 
 
-def test_a_question_without_a_split_is_refused(chest: QuestionBank, noon: datetime) -> None:
-    Question.objects.filter(number=3).update(split="")
-    with refuses(ExportRefused, "splits", match="Question 3 came in without a split"):
-        release(wanted(chest), actor=None, at=noon)
-
-
-def test_who_was_released_in_another_split_is_refused(chest: QuestionBank, noon: datetime) -> None:
-    release(wanted(chest, as_imported=False), actor=None, at=noon)
-    with refuses(ExportRefused, "splits", match="came in as train, and its patient was released as valid"):
-        release(wanted(chest, "Second"), actor=None, at=noon)
-
-
-def test_page_and_api_take_them_over(chest: QuestionBank, client: Client, cora: User) -> None:
+def test_page_and_api_take_them_over(chest: QuestionBank, coordinator: Client, cora: User) -> None:
     asked = {"name": "First", "train": 70, "valid": 10, "test": 10, "private": 10, "seed": 0, "as_imported": True}
     program = program_of(cora, Role.COORDINATOR, TokenScope.BANK, chest.slug)
     assert program.post("banks/chest/releases/plan/", asked).json()["questions"]["train"] == 3
-    client.force_login(cora)
-    client.post(reverse("bank-releases", args=[chest.slug]), {**asked, "confirmed": "yes"})
+    coordinator.post(reverse("bank-releases", args=[chest.slug]), {**asked, "confirmed": "yes"})
     assert Release.objects.get().counts["train"] == {"questions": 3, "patients": 2}

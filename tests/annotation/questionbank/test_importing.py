@@ -65,35 +65,34 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importing.BATCH_SIZES, connection.vendor, 3)
 
 
-def test_a_file_becomes_questions_exams_and_pending_images(tmp_path: Path, small_batches: None) -> None:
-    result = run_import(write_file(tmp_path, ten_records()))
-    assert result.as_json() == {
-        "bank": "Bank",
-        "read": 10,
-        "created": 10,
-        "updated": 0,
-        "unchanged": 0,
-        "rejected": 0,
-        "exams": 5,
-        "images": 10,
-        "errors": [],
-    }
+def test_a_file_becomes_questions_exams_and_pending_images_once_in_each_bank(
+    tmp_path: Path, small_batches: None
+) -> None:
+    path = write_file(tmp_path, ten_records())
+    counted = {"read": 10, "created": 10, "updated": 0, "unchanged": 0, "rejected": 0, "exams": 5, "images": 10}
+    assert run_import(path).as_json() == {"bank": "Bank", **counted, "errors": []}
     assert list(Question.objects.order_by("number").values_list("number", flat=True)) == list(range(1, 11))
     revision = Revision.objects.current().get(question__number=1)
     assert revision.options == ["Yes, on the left", "No", "Yes, on the right", "On both sides"]
     answer = AnswerKey.objects.select_related("report").get(pk=revision.pk)
-    assert answer.key == "B"
     assert answer.report is not None
-    assert answer.report.findings == "No effusion."
+    assert (answer.key, answer.report.findings) == ("B", "No effusion.")
     exam = revision.question.exam
     assert (exam.age_years, exam.sex, len(exam.pseudonym), len(exam.patient_pseudonym)) == (58, "F", 16, 16)
     views = exam.images.order_by("position").values_list("view_position", "state")
     assert list(views) == [("PA", ImageState.PENDING), ("lateral", ImageState.PENDING)]
-    path = SourceIdentifier.objects.get(kind=IdentifierKind.IMAGE_PATH, value="1/pa.png")
-    assert (path.root, path.exam_id) == (tmp_path.as_posix(), exam.pk)
-    assert path.digest == image_path_digest(tmp_path.as_posix(), "1/pa.png")
-    assert Report.objects.count() == 5
-    assert AuditEvent.objects.filter(act="bank.imported").count() == 1
+    known = SourceIdentifier.objects.get(kind=IdentifierKind.IMAGE_PATH, value="1/pa.png")
+    assert (known.root, known.exam_id) == (tmp_path.as_posix(), exam.pk)
+    assert known.digest == image_path_digest(tmp_path.as_posix(), "1/pa.png")
+    assert (Report.objects.count(), AuditEvent.objects.filter(act="bank.imported").count()) == (5, 1)
+    names = [*Question.objects.values_list("public_id", flat=True), *Exam.objects.values_list("public_id", flat=True)]
+    assert (len(set(names)), {len(name) for name in names}) == (15, {16})
+    before = n_rows()
+    again = {**counted, "created": 0, "unchanged": 10, "exams": 0, "images": 0}
+    assert run_import(path).as_json() == {"bank": "Bank", **again, "errors": []}
+    assert n_rows() == {**before, "BankImport": 2}
+    assert run_import(path, bank="Another").as_json() == {"bank": "Another", **counted, "errors": []}
+    assert sorted(Exam.objects.values_list("bank__name", flat=True)) == ["Another"] * 5 + ["Bank"] * 5
 
 
 def test_nothing_that_names_a_patient_leaves_the_restricted_table(tmp_path: Path) -> None:
@@ -104,32 +103,6 @@ def test_nothing_that_names_a_patient_leaves_the_restricted_table(tmp_path: Path
     assert kinds == {"question_key", "exam_key", "study_uid", "image_path"}
     numbers = SourceIdentifier.objects.get(kind=IdentifierKind.EXAM_KEY).numbers
     assert numbers == {"patient": "patient-1", "accession": "accession-1"}
-
-
-def test_texts_are_stored_as_they_are(tmp_path: Path) -> None:
-    told = 'Back\\slash, \\N, \\n, tab\t, line\nfeed, return\r, 100 %s, "quoted", 放射, it\'s.'
-    record = make_record(Findings=told, correct_answer_explanation=told, Comparison="\\.", validation_code=told)
-    run_import(write_file(tmp_path, {"q1": record}))
-    answer = AnswerKey.objects.select_related("report").get()
-    assert answer.report is not None
-    assert (answer.explanation, answer.report.findings, answer.report.comparison) == (told, told, "\\.")
-    assert json.loads(answer.extra)["fields"] == {"validation_code": told}
-
-
-def test_public_names_are_random_and_distinct(tmp_path: Path) -> None:
-    run_import(write_file(tmp_path, ten_records()))
-    names = [*Question.objects.values_list("public_id", flat=True), *Exam.objects.values_list("public_id", flat=True)]
-    assert len(set(names)) == 15
-    assert {len(name) for name in names} == {16}
-
-
-def test_a_second_import_changes_nothing(tmp_path: Path, small_batches: None) -> None:
-    path = write_file(tmp_path, ten_records())
-    run_import(path)
-    before = n_rows()
-    result = run_import(path)
-    assert (result.counts.unchanged, result.counts.created, result.counts.images) == (10, 0, 0)
-    assert n_rows() == {**before, "BankImport": 2}
 
 
 def test_a_changed_record_becomes_a_new_revision(tmp_path: Path) -> None:
@@ -209,41 +182,43 @@ def test_a_bad_side_file_stores_nothing(tmp_path: Path, text: str, told: str) ->
     assert n_rows() == EMPTY
 
 
-def test_one_refused_record_stores_nothing(tmp_path: Path, small_batches: None) -> None:
-    records = {**ten_records(), "bad": make_record(11, exam=9, correct_answer="E")}
-    result = run_import(write_file(tmp_path, records))
+TEN = json.dumps(ten_records())
+
+
+@pytest.mark.parametrize(
+    ("text", "skips", "told"),
+    [
+        pytest.param(
+            json.dumps({**ten_records(), "bad": make_record(11, exam=9, correct_answer="E")}),
+            False,
+            (False, 11, 1, [("bad", "correct_answer", "key_outside_options")]),
+            id="one refused record",
+        ),
+        pytest.param(TEN.replace('"q10"', '"q1"'), False, (False, 10, 1, [("q1", "", "duplicate_key")]), id="id twice"),
+        pytest.param(TEN[:-40], True, (True, 9, 0, [("", "", "syntax")]), id="cut short, refused ones skipped"),
+        pytest.param("{}", False, (False, 0, 0, [("", "", "schema")]), id="no question"),
+        pytest.param("", False, (True, 0, 0, [("", "", "empty_file")]), id="nothing"),
+        pytest.param("[]", False, (True, 0, 0, [("", "", "form")]), id="a list"),
+    ],
+)
+def test_a_file_with_a_fault_stores_nothing(
+    tmp_path: Path, small_batches: None, text: str, skips: bool, told: tuple[bool, int, int, list[tuple[str, ...]]]
+) -> None:
+    path = tmp_path / "questions.json"
+    path.write_text(text, encoding="utf-8")
+    result = run_import(path, skip_refused=skips)
     assert not result.stored
-    assert (result.read, result.rejected) == (11, 1)
-    assert [problem[:3] for problem in result.errors] == [("bad", "correct_answer", "key_outside_options")]
+    assert (result.unreadable, result.read, result.rejected, [one[:3] for one in result.errors]) == told
     assert n_rows() == EMPTY
 
 
 def test_the_rest_is_stored_when_asked(tmp_path: Path, small_batches: None) -> None:
     records = {"bad": make_record(0, exam=9, options=[]), **ten_records()}
-    result = run_import(write_file(tmp_path, records), skip_refused=True)
+    result = run_import(write_file(tmp_path / "metadata", records), skip_refused=True)
     assert result.stored
     assert (result.read, result.rejected, result.counts.created, result.counts.exams) == (11, 1, 10, 5)
     assert BankImport.objects.get().result["errors"][0]["key"] == "bad"
-
-
-def test_a_file_cut_short_stores_nothing_even_when_refused_records_are_skipped(
-    tmp_path: Path, small_batches: None
-) -> None:
-    path = write_file(tmp_path, ten_records())
-    path.write_bytes(path.read_bytes()[:-40])
-    result = run_import(path, skip_refused=True)
-    assert (result.stored, result.unreadable) == (False, True)
-    assert n_rows() == EMPTY
-
-
-@pytest.mark.parametrize("text", ["{}", "", "[]"])
-def test_a_file_without_questions_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "questions.json"
-    path.write_text(text, encoding="utf-8")
-    result = run_import(path)
-    assert not result.stored
-    assert result.n_errors == 1
-    assert n_rows() == EMPTY
+    assert SourceIdentifier.objects.filter(root=tmp_path.as_posix(), value="metadata/1/pa.png").exists()
 
 
 def test_ids_that_nobody_can_tell_apart_are_named(tmp_path: Path) -> None:
@@ -266,15 +241,6 @@ def test_ids_that_look_like_those_of_the_bank_are_named(tmp_path: Path) -> None:
     SourceIdentifier.objects.filter(kind=IdentifierKind.QUESTION_READ).delete()
     import_module("annotation.migrations.0015_as_read").keep_what_is_read(apps, None)
     assert run_import(write_file(tmp_path, {"\u200bCase-1": others[5]}), dry_run=True).look_alikes == ["\\u200bCase-1"]
-
-
-def test_an_id_that_comes_twice_is_refused(tmp_path: Path) -> None:
-    path = write_file(tmp_path, ten_records())
-    text = path.read_text(encoding="utf-8").replace('"q10"', '"q1"')
-    path.write_text(text, encoding="utf-8")
-    result = run_import(path)
-    assert [(problem.key, problem.code) for problem in result.errors] == [("q1", "duplicate_key")]
-    assert n_rows() == EMPTY
 
 
 def test_an_import_shows_in_one_step(tmp_path: Path, small_batches: None) -> None:
@@ -396,18 +362,7 @@ def test_a_sweep_passes_over_what_another_is_deleting(
     assert len(seen) > 5
 
 
-def test_the_next_import_sweeps_what_was_killed(
-    tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write_file(tmp_path, ten_records())
-    leave_behind(monkeypatch, path)
-    result = run_import(path, clock=lambda: NOON + timedelta(hours=1))
-    assert result.counts.created == 10
-    assert BankImport.objects.get().state == ImportState.PUBLISHED
-    assert Question.objects.count() == 10
-
-
-def test_two_imports_into_one_bank_at_once_are_refused(
+def test_an_import_waits_for_the_one_before_and_sweeps_it_once_it_is_dead(
     tmp_path: Path, small_batches: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_file(tmp_path, ten_records())
@@ -415,15 +370,9 @@ def test_two_imports_into_one_bank_at_once_are_refused(
     with refuses(BankRefused, "import_running", match="is running"):
         run_import(path)
     assert run_import(path, bank="Another").stored
-
-
-def test_the_same_file_in_two_banks_shares_nothing(tmp_path: Path) -> None:
-    path = write_file(tmp_path, ten_records())
-    run_import(path)
-    result = run_import(path, bank="Another")
-    assert (result.counts.created, result.counts.exams, result.counts.images) == (10, 5, 10)
-    exams = Exam.objects.values_list("bank__name", flat=True)
-    assert sorted(exams) == ["Another"] * 5 + ["Bank"] * 5
+    assert run_import(path, clock=lambda: NOON + timedelta(hours=1)).counts.created == 10
+    assert BankImport.objects.get(bank__name="Bank").state == ImportState.PUBLISHED
+    assert Question.objects.filter(bank__name="Bank").count() == 10
 
 
 def ingest(root: Path, path: str, bank: QuestionBank | None = None) -> Image:
@@ -502,24 +451,20 @@ def test_a_dry_run_tells_what_would_happen_and_stores_nothing(tmp_path: Path, sm
     assert n_rows() == before
 
 
-def test_a_file_in_metadata_comes_in_with_its_side_file(tmp_path: Path) -> None:
-    records = {**ten_records(), "bad": make_record(11, question=None)}
-    side_file = tmp_path / "difficulty.csv"
-    side_file.write_text("id,difficulty\nq1,easy\n", encoding="utf-8")
-    path = write_file(tmp_path / "metadata", records)
-    result = run_import(path, difficulties=side_file, skip_refused=True)
-    assert (result.counts.created, result.rejected) == (10, 1)
-    assert Revision.objects.get(question__number=1).difficulty == "easy"
-    assert SourceIdentifier.objects.filter(root=tmp_path.as_posix(), value="metadata/1/pa.png").exists()
-
-
 def test_texts_come_back_exactly(tmp_path: Path) -> None:
-    hard = 'Tab\there, line\nbreak, \\backslash, "quotes", %s, \\N, é 放射 \U0001fac1 <script>alert(1)</script>'
-    record = make_record(question=hard, correct_answer_explanation=hard, options=["A. x\\", "B. %", "C. '", 'D. "\n'])
+    hard = (
+        'Tab\there, line\nbreak, return\r, \\backslash, \\n, "quotes", it\'s, 100 %s, \\N, é 放射 \U0001fac1 '
+        "<script>alert(1)</script>"
+    )
+    told = dict.fromkeys(("question", "correct_answer_explanation", "Findings", "validation_code"), hard)
+    record = make_record(**told, Comparison="\\.", options=["A. x\\", "B. %", "C. '", 'D. "\n'])
     run_import(write_file(tmp_path, {hard[:40]: record}))
     revision = Revision.objects.get()
     assert (revision.stem, revision.options) == (hard, ["x\\", "%", "'", '"\n'])
-    assert AnswerKey.objects.get(pk=revision.pk).explanation == hard
+    answer = AnswerKey.objects.select_related("report").get(pk=revision.pk)
+    assert answer.report is not None
+    assert (answer.explanation, answer.report.findings, answer.report.comparison) == (hard, hard, "\\.")
+    assert json.loads(answer.extra)["fields"] == {"validation_code": hard}
     assert SourceIdentifier.objects.get(kind="question_key").value == hard[:40]
 
 

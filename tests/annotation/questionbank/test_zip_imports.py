@@ -72,43 +72,41 @@ def paper() -> bytes:
     )
 
 
-def test_the_paper_s_folders_come_in_with_their_splits_and_images(coordinator: Client) -> None:
+def test_the_paper_s_folders_come_in_with_their_splits_and_images_and_go_out_and_in_again(coordinator: Client) -> None:
     page = stored(coordinator, paper())
     assert page.context["result"]["read"] == 2
     splits = Question.objects.order_by("number").values_list("split", flat=True)
     assert list(splits) == [Split.TRAIN, Split.TEST]
     assert set(Image.objects.values_list("state", flat=True)).isdisjoint({ImageState.PENDING}), "images were not met"
     assert "the images of the ZIP come in" in page.content.decode()
-
-
-def test_the_preview_shows_questions_whole_with_pictures_and_tasks(coordinator: Client) -> None:
-    address, page = checked(coordinator, paper())
-    assert [one.question.key for one in page.context["first"]] == ["q1", "q2"]
-    assert [(task, n) for task, n in page.context["tasks"]] == [("Presence", 2)]
-    picture = page.context["first"][0].pictures[0]
-    answer = coordinator.get(f"{address}pictures/{picture.name}.webp")
-    assert (answer["Content-Type"], answer["Cache-Control"]) == ("image/webp", "no-store")
-    assert b"WEBP" in answer.content[:16]
-    assert not Question.objects.exists(), "a preview stores nothing"
-
-
-def test_pictures_and_keys_of_a_preview_are_for_who_sent_the_file(coordinator: Client, client: Client) -> None:
-    address, page = checked(coordinator, paper())
-    client.force_login(make_person("Otto", Role.COORDINATOR))
-    assert "first" not in client.get(address).context
-    assert client.get(f"{address}pictures/{page.context['first'][0].pictures[0].name}.webp").status_code == 404
-
-
-def test_an_export_comes_back_with_its_images(coordinator: Client) -> None:
-    stored(coordinator, paper())
+    SeenKey.objects.all().delete()
+    checked(coordinator, paper())
+    assert SeenKey.objects.filter(person__name="Cora").count() == 2, "a preview of questions of the bank shows keys"
     Image.objects.update(state=ImageState.AVAILABLE)
     file = io.BytesIO()
     export_bank_zip(QuestionBank.objects.get(), BankChoice(BankForm.REXVQA, images="images"), file, actor=None, at=NOON)
     page = stored(coordinator, file.getvalue(), bank="Copy")
     assert page.context["result"]["read"] == 2
-    images = Image.objects.filter(exam__bank__name="Copy")
-    assert images.count() == 2
-    assert not images.filter(state=ImageState.PENDING).exists()
+    states = list(Image.objects.filter(exam__bank__name="Copy").values_list("state", flat=True))
+    assert (len(states), ImageState.PENDING in states) == (2, False)
+
+
+def test_the_preview_shows_questions_whole_with_pictures_and_tasks_to_who_sent_the_file(
+    coordinator: Client, client: Client
+) -> None:
+    address, page = checked(coordinator, paper())
+    job = Job.objects.get(kind="check_questions")
+    assert (job.progress_done, job.progress_total, job.message) == (2, 2, "Drawing the first images")
+    assert [one.question.key for one in page.context["first"]] == ["q1", "q2"]
+    assert [(task, n) for task, n in page.context["tasks"]] == [("Presence", 2)]
+    picture = f"{address}pictures/{page.context['first'][0].pictures[0].name}.webp"
+    answer = coordinator.get(picture)
+    assert (answer["Content-Type"], answer["Cache-Control"]) == ("image/webp", "no-store")
+    assert b"WEBP" in answer.content[:16]
+    assert not Question.objects.exists(), "a preview stores nothing"
+    client.force_login(make_person("Otto", Role.COORDINATOR))
+    assert "first" not in client.get(address).context
+    assert client.get(picture).status_code == 404
 
 
 def test_what_file_and_bank_say_differently_is_shown_before_it_is_stored(coordinator: Client) -> None:
@@ -130,30 +128,18 @@ def test_a_table_with_other_columns_is_matched_as_by_itself(coordinator: Client)
     assert str(response["Location"]).endswith("/columns/")
 
 
-@pytest.mark.parametrize(
-    ("members", "told"),
-    [
+def test_a_zip_without_questions_is_refused_and_nothing_is_kept(coordinator: Client) -> None:
+    for members, told in (
         ({"a.png": b"x"}, "no table and no JSON file"),
         ({"a.json": b'{"x": {"y": 1}}'}, "It holds: a.json"),
         ({"a.csv": b"a,b\n1,2\n", "b.csv": b"c,d\n1,2\n"}, "It holds: a.csv, b.csv"),
         ({f"{n}.csv": b"a,b\n1,2\n" for n in range(21)}, "holds 21 tables"),
         ({"../q.json": b"{}"}, "leads out of it"),
-    ],
-)
-def test_a_zip_without_questions_is_refused_and_nothing_is_kept(
-    coordinator: Client, members: dict[str, bytes], told: str
-) -> None:
-    response = send(coordinator, zip_of(**members))
-    assert response.status_code == 422
-    assert told in str(response.context["form"].errors)
+    ):
+        response = send(coordinator, zip_of(**members))
+        assert response.status_code == 422
+        assert told in str(response.context["form"].errors)
     assert not Upload.objects.exists()
-
-
-def test_who_previews_questions_of_the_bank_has_seen_their_keys(coordinator: Client) -> None:
-    stored(coordinator, paper())
-    SeenKey.objects.all().delete()
-    checked(coordinator, paper())
-    assert SeenKey.objects.filter(person__name="Cora").count() == 2
 
 
 def question_of(path: str, n: int = 1, key: str = "q1") -> bytes:
@@ -253,9 +239,3 @@ def test_an_image_that_came_in_alone_is_the_one_that_a_question_names(coordinato
     stored(coordinator, zip_of(**{"q.json": question_of("one.png"), "one.png": png(1)}))
     assert Image.objects.get().pk == alone.pk
     assert Image.objects.get().exam == Question.objects.get().exam
-
-
-def test_a_check_says_how_far_it_is_until_the_last_picture_is_drawn(coordinator: Client) -> None:
-    checked(coordinator, paper())
-    job = Job.objects.get(kind="check_questions")
-    assert (job.progress_done, job.progress_total, job.message) == (2, 2, "Drawing the first images")

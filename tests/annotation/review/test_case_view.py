@@ -129,10 +129,9 @@ def test_the_stated_difficulty_is_shown_after_the_submission(
     assert "submitted, version 1" in sent
 
 
-def test_an_open_round_starts_with_the_key(client: Client, rita: User) -> None:
+def test_an_open_round_starts_with_the_key(reviewer: Client, rita: User) -> None:
     first = assignments_of(rita, make_round(rita, steps=RoundSteps.OPEN))[0]
-    client.force_login(rita)
-    sent = client.get(page(first)).content.decode()
+    sent = reviewer.get(page(first)).content.decode()
     assert "EXPLANATION-WORDS" in sent
     assert "FINDINGS-WORDS" not in sent
 
@@ -161,33 +160,30 @@ def test_the_key_is_not_in_the_descriptors_of_the_next_case(browser_of_rita: Cli
     assert "radiographs (2)?" not in sent  # the next case comes as images, never as words
 
 
-def test_the_images_of_the_next_two_cases_come_with_the_page(client: Client, rita: User) -> None:
+def test_the_images_of_the_next_two_cases_come_with_the_page(reviewer: Client, rita: User) -> None:
     mine = assignments_of(rita, make_round(rita, n_questions=4))
     images = [give_first_image(assignment) for assignment in mine]
-    client.force_login(rita)
-    assert cases_ahead(client, mine[0]) == [[images[1]], [images[2]]]
+    assert cases_ahead(reviewer, mine[0]) == [[images[1]], [images[2]]]
     Assignment.objects.filter(pk=mine[2].pk).update(state=AssignmentState.SUBMITTED)
     Assignment.objects.filter(pk=mine[0].pk).update(state=AssignmentState.SKIPPED, skipped_at=NOON)
-    assert cases_ahead(client, mine[1]) == [[images[3]], [images[0]]]  # the skipped one comes last
-    assert cases_ahead(client, mine[0]) == [[images[1]], [images[3]]]
+    assert cases_ahead(reviewer, mine[1]) == [[images[3]], [images[0]]]  # the skipped one comes last
+    assert cases_ahead(reviewer, mine[0]) == [[images[1]], [images[3]]]
     Assignment.objects.filter(pk__in=[mine[1].pk, mine[3].pk]).update(state=AssignmentState.SUBMITTED)
-    assert cases_ahead(client, mine[0]) == []
+    assert cases_ahead(reviewer, mine[0]) == []
 
 
-def test_questions_on_one_exam_each_bring_its_images(client: Client, rita: User) -> None:
+def test_questions_on_one_exam_each_bring_its_images(reviewer: Client, rita: User) -> None:
     mine = assignments_of(rita, make_round(rita))
     Question.objects.update(exam=mine[0].revision.question.exam)
     image = give_first_image(mine[0])
-    client.force_login(rita)
-    assert cases_ahead(client, mine[0]) == [[image], [image]]
+    assert cases_ahead(reviewer, mine[0]) == [[image], [image]]
 
 
-def test_the_turn_brings_the_same_cases_ahead_as_the_page(client: Client, rita: User) -> None:
+def test_the_turn_brings_the_same_cases_ahead_as_the_page(reviewer: Client, rita: User) -> None:
     mine = assignments_of(rita, make_round(rita, n_questions=4))
     images = [give_first_image(assignment) for assignment in mine]
-    client.force_login(rita)
-    turned = client.post(reverse("review-skip", args=[mine[0].public_id]), {"reason": "later"}, **HX)  # type: ignore[arg-type]
-    assert ahead_in(turned.content.decode()) == cases_ahead(client, mine[1]) == [[images[2]], [images[3]]]
+    turned = reviewer.post(reverse("review-skip", args=[mine[0].public_id]), {"reason": "later"}, **HX)  # type: ignore[arg-type]
+    assert ahead_in(turned.content.decode()) == cases_ahead(reviewer, mine[1]) == [[images[2]], [images[3]]]
 
 
 def give_first_image(assignment: Assignment) -> str:
@@ -233,12 +229,11 @@ def test_a_change_that_was_not_submitted_says_so_until_the_round_closes(
     assert "on second thought" not in browser_of_rita.get(page(first)).content.decode()
 
 
-def test_markup_in_a_question_is_text(client: Client, rita: User, noon: datetime) -> None:
+def test_markup_in_a_question_is_text(reviewer: Client, rita: User, noon: datetime) -> None:
     nasty = "<script>alert(1)</script></script>"
     first = assignments_of(rita, make_round(rita, stem=nasty, options=[nasty, "b", "c", "d"], category=nasty))[0]
-    client.force_login(rita)
     answered(first, rita, noon)
-    assert b"<script>alert" not in client.get(page(first)).content
+    assert b"<script>alert" not in reviewer.get(page(first)).content
 
 
 def test_withdrawn_and_unopened_questions_are_not_there(browser_of_rita: Client, first: Assignment) -> None:
@@ -299,12 +294,11 @@ MOST_BYTES = 120_000
 
 
 @pytest.mark.django_db
-def test_a_case_page_without_its_images_is_under_120_kb(client: Client, rita: User) -> None:
+def test_a_case_page_without_its_images_is_under_120_kb(reviewer: Client, rita: User) -> None:
     review_round = make_round(rita)
     for image in Image.objects.all():
         give_pixels(image, seed=1)
-    client.force_login(rita)
-    page = client.get(reverse("review-case", args=[assignments_of(rita, review_round)[0].public_id])).content
+    page = reviewer.get(reverse("review-case", args=[assignments_of(rita, review_round)[0].public_id])).content
     named = sorted(set(re.findall(r'"/static/([^"]+)"', page.decode())))
     assert "annotation/review/case.js" in named
     files = [finders.find(name) for name in named]

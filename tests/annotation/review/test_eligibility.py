@@ -91,26 +91,24 @@ def test_an_export_shows_the_keys_of_its_round(
 
 
 def test_the_reviews_of_a_reviewer_show_their_keys(
-    client: Client, review_round: ReviewRound, cora: User, rita: User
+    coordinator: Client, review_round: ReviewRound, cora: User, rita: User
 ) -> None:
     say(assignments_of(rita, review_round)[2])
-    client.force_login(cora)
-    assert client.get(f"/rounds/{review_round.slug}/reviewers/{rita.pk}/").status_code == 200
+    assert coordinator.get(f"/rounds/{review_round.slug}/reviewers/{rita.pk}/").status_code == 200
     assert seen_by(cora) == [(3, "reviews")]
 
 
 def test_a_coordinator_who_is_to_answer_blind_is_shown_no_key(
-    client: Client, review_round: ReviewRound, rita: User, noon: datetime
+    reviewer: Client, review_round: ReviewRound, rita: User, noon: datetime
 ) -> None:
     Membership.objects.create(user=rita, role=Role.COORDINATOR, granted_at=noon)
     first = assignments_of(rita, review_round)[0]
-    client.force_login(rita)
-    page = client.get(page_of(first)).content.decode()
+    page = reviewer.get(page_of(first)).content.decode()
     assert "hidden until you have answered it" in page
     assert not any(SECRETS[name] in page for name in ("explanation", "findings", "impression"))
     assert not SeenKey.objects.exists()
     say(first)
-    assert SECRETS["explanation"] in client.get(page_of(first)).content.decode()
+    assert SECRETS["explanation"] in reviewer.get(page_of(first)).content.decode()
 
 
 def test_importing_and_reviewing_elsewhere_count_as_seeing(
@@ -181,32 +179,30 @@ def test_who_knows_a_patient_is_given_no_question_on_the_exam(
 
 
 def test_a_submitted_question_is_not_handed_back(
-    client: Client, review_round: ReviewRound, rita: User, noon: datetime
+    reviewer: Client, review_round: ReviewRound, rita: User, noon: datetime
 ) -> None:
     first = assignments_of(rita, review_round)[0]
     say(first)
-    client.force_login(rita)
-    assert client.post(f"/review/{first.public_id}/return/", {"reason": "knows_patient"}).status_code == 409
+    assert reviewer.post(f"/review/{first.public_id}/return/", {"reason": "knows_patient"}).status_code == 409
     waiting = assignments_of(rita, review_round)[1]
-    assert client.post(f"/review/{waiting.public_id}/return/", {"reason": "bored"}).status_code == 422
+    assert reviewer.post(f"/review/{waiting.public_id}/return/", {"reason": "bored"}).status_code == 422
     assert ReviewRound.objects.get().state == RoundState.OPEN
     assert not Assignment.objects.filter(state=AssignmentState.RETURNED).exists()
 
 
 def test_a_question_without_an_image_to_show_is_not_answered_blind(
-    client: Client, review_round: ReviewRound, rita: User
+    reviewer: Client, review_round: ReviewRound, rita: User
 ) -> None:
     first = assignments_of(rita, review_round)[0]
-    client.force_login(rita)
-    assert "Skip the question with a reason" in client.get(f"/review/{first.public_id}/").content.decode()
+    assert "Skip the question with a reason" in reviewer.get(f"/review/{first.public_id}/").content.decode()
     sent = {"best": "B", "defensible": ["B"], "difficulty": "easy"}
-    answered = client.post(f"/review/{first.public_id}/answer/", sent, headers={"HX-Request": "true"})
+    answered = reviewer.post(f"/review/{first.public_id}/answer/", sent, headers={"HX-Request": "true"})
     assert (answered.status_code, answered.json()) == (
         409,
         {"reason": "no_images", "message": "No image can be shown, so nothing can be answered. Skip it (K)."},
     )
     assert not BlindAnswer.objects.exists()
-    assert client.post(f"/review/{first.public_id}/skip/", {"reason": "image missing"}).status_code == 302
+    assert reviewer.post(f"/review/{first.public_id}/skip/", {"reason": "image missing"}).status_code == 302
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL reads tables as small as these from end to end")

@@ -53,9 +53,8 @@ def shown(views: list[dict[str, Any]]) -> list[str]:
     return [view["id"] for view in views]
 
 
-def test_only_what_counts_is_shown_and_prefetched(client: Client, rita: User, mine: list[Assignment]) -> None:
-    client.force_login(rita)
-    page = page_of(client, mine[0])
+def test_only_what_counts_is_shown_and_prefetched(reviewer: Client, mine: list[Assignment]) -> None:
+    page = page_of(reviewer, mine[0])
     first, second, third = (ids(exam_of(row)) for row in mine)
     assert shown(told(page, "case-views")) == [first[0]]
     assert [shown(views) for views in told(page, "next-cases")] == [[second[1]], third]
@@ -63,10 +62,9 @@ def test_only_what_counts_is_shown_and_prefetched(client: Client, rita: User, mi
     assert second[0] not in page
 
 
-def test_the_turn_to_the_next_case_shows_what_counts(client: Client, rita: User, mine: list[Assignment]) -> None:
+def test_the_turn_to_the_next_case_shows_what_counts(reviewer: Client, mine: list[Assignment]) -> None:
     """The cases ahead are those that the turn has loaded, not looked up."""
-    client.force_login(rita)
-    sent = client.post(f"/review/{mine[0].public_id}/skip/", {"reason": "later"}, headers={"HX-Request": "true"})
+    sent = reviewer.post(f"/review/{mine[0].public_id}/skip/", {"reason": "later"}, headers={"HX-Request": "true"})
     text = sent.content.decode()
     first, second, _third = (ids(exam_of(row)) for row in mine)
     assert second[1] in text
@@ -74,13 +72,12 @@ def test_the_turn_to_the_next_case_shows_what_counts(client: Client, rita: User,
     assert first[1] not in text
 
 
-def test_it_costs_no_query(client: Client, rita: User, mine: list[Assignment]) -> None:
-    client.force_login(rita)
+def test_it_costs_no_query(reviewer: Client, mine: list[Assignment]) -> None:
     counts = []
     for row in (mine[2], mine[0]):
-        page_of(client, row)  # opens it
+        page_of(reviewer, row)  # opens it
         with CaptureQueriesContext(connection) as queries:
-            page_of(client, row)
+            page_of(reviewer, row)
         counts.append(len(queries))
     assert counts[0] == counts[1]
     assert max(counts) <= 9
@@ -97,20 +94,18 @@ def test_only_what_counts_has_to_be_seen(rita: User, mine: list[Assignment]) -> 
         answer(mine[2], rita, ids(exam_of(mine[2]))[0])
 
 
-def test_the_prior_stays(client: Client, rita: User, mine: list[Assignment]) -> None:
+def test_the_prior_stays(reviewer: Client, mine: list[Assignment]) -> None:
     exam = exam_of(mine[0])
     prior = give_prior(exam, seed=70)
-    client.force_login(rita)
-    assert shown(told(page_of(client, mine[0]), "case-views")) == [ids(exam)[0], *ids(prior)]
+    assert shown(told(page_of(reviewer, mine[0]), "case-views")) == [ids(exam)[0], *ids(prior)]
 
 
-def test_an_image_that_does_not_count_is_not_missed(client: Client, rita: User, mine: list[Assignment]) -> None:
+def test_an_image_that_does_not_count_is_not_missed(reviewer: Client, mine: list[Assignment]) -> None:
     exam = exam_of(mine[0])
     assert missing_images(mine[0].round).numbers == []
     exam.images.filter(position=1).update(state=ImageState.QUARANTINED)
     assert missing_images(mine[0].round).numbers == []
-    client.force_login(rita)
-    assert "withheld" not in page_of(client, mine[0])
+    assert "withheld" not in page_of(reviewer, mine[0])
     leave_out(mine[0])
     assert missing_images(mine[0].round).numbers == [1]
 

@@ -81,11 +81,8 @@ def answer(assignment: Assignment, rita: User, *names: str) -> None:
     )
 
 
-def test_the_images_of_the_prior_come_after_the_own_ones_and_say_so(
-    client: Client, rita: User, mine: list[Assignment]
-) -> None:
-    client.force_login(rita)
-    page = page_of(client, mine[0])
+def test_the_images_of_the_prior_come_after_the_own_ones_and_say_so(reviewer: Client, mine: list[Assignment]) -> None:
+    page = page_of(reviewer, mine[0])
     exam = exam_of(mine[0])
     assert exam.prior is not None
     views = told(page, "case-views")
@@ -97,15 +94,14 @@ def test_the_images_of_the_prior_come_after_the_own_ones_and_say_so(
     assert exam.prior.pseudonym not in page
 
 
-def test_a_case_without_a_prior_asks_and_says_what_it_did(client: Client, rita: User, mine: list[Assignment]) -> None:
-    client.force_login(rita)
-    alone = page_of(client, mine[2])
+def test_a_case_without_a_prior_asks_and_says_what_it_did(reviewer: Client, mine: list[Assignment]) -> None:
+    alone = page_of(reviewer, mine[2])
     assert all("prior" not in view for view in told(alone, "case-views"))
     counts = []
     for assignment in (mine[2], mine[0]):
-        page_of(client, assignment)  # opens it
+        page_of(reviewer, assignment)  # opens it
         with CaptureQueriesContext(connection) as queries:
-            page_of(client, assignment)
+            page_of(reviewer, assignment)
         counts.append(len(queries))
     assert counts[0] == counts[1]
     assert max(counts) <= 9
@@ -119,22 +115,20 @@ def test_every_image_of_the_prior_is_seen_before_an_answer(rita: User, mine: lis
     answer(mine[0], rita, *ids(exam), *ids(exam.prior))
 
 
-def test_a_prior_alone_is_nothing_to_answer_by(client: Client, rita: User, mine: list[Assignment]) -> None:
+def test_a_prior_alone_is_nothing_to_answer_by(reviewer: Client, rita: User, mine: list[Assignment]) -> None:
     exam = exam_of(mine[0])
     exam.images.update(state=ImageState.QUARANTINED)
     assert exam.prior is not None
     with refuses(ReviewRefused, "no_images"):
         answer(mine[0], rita, *ids(exam.prior))
-    client.force_login(rita)
-    assert "No images available for this exam." in page_of(client, mine[0])
+    assert "No images available for this exam." in page_of(reviewer, mine[0])
 
 
-def test_an_image_of_the_prior_that_is_not_there_is_named(client: Client, rita: User, mine: list[Assignment]) -> None:
+def test_an_image_of_the_prior_that_is_not_there_is_named(reviewer: Client, mine: list[Assignment]) -> None:
     exam = exam_of(mine[0])
     assert exam.prior is not None
     exam.prior.images.filter(position=0).update(state=ImageState.REMOVED)
-    client.force_login(rita)
-    page = page_of(client, mine[0])
+    page = page_of(reviewer, mine[0])
     assert "<li>Prior: AP removed</li>" in page
     assert "No images available" not in page
 
@@ -184,12 +178,11 @@ def test_who_knows_a_patient_is_given_no_question_that_shows_a_prior_of_the_exam
 
 
 def test_a_decision_in_quarantine_counts_the_questions_beside_which_the_image_stands(
-    client: Client, dina: User, mine: list[Assignment]
+    deidentifier: Client, dina: User, mine: list[Assignment]
 ) -> None:
     exam = exam_of(mine[0])
     assert exam.prior is not None
     image = exam.prior.images.all()[0]
     quarantine_image(image, reason="a name", actor=dina, at=NOON)
-    client.force_login(dina)
-    page = client.post(reverse("quarantine-decide"), {"decision": "remove", "image": [image.public_id]})
+    page = deidentifier.post(reverse("quarantine-decide"), {"decision": "remove", "image": [image.public_id]})
     assert page.context["n_questions"] == 1

@@ -55,18 +55,17 @@ def test_a_limit_holds_over_two_processes_by_redis(tmp_path: object) -> None:
 
 @pytest.mark.django_db
 def test_without_redis_pages_come_and_limits_hold(
-    client: Client, rita: User, settings: Settings, caplog: pytest.LogCaptureFixture
+    reviewer: Client, rita: User, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     counts = counts_in(f"redis://127.0.0.1:{free_port()}/0", 2)
     settings.CACHES = {**settings.CACHES, "counts": counts}
     caches["default"].clear()
     settings.AXES_ENABLED, settings.API_REQUESTS_PER_MINUTE = True, 2
-    client.force_login(rita)
-    asked = [client.get("/api/v1/me/").status_code for _ in range(5)]  # a minute may begin in between
+    asked = [reviewer.get("/api/v1/me/").status_code for _ in range(5)]  # a minute may begin in between
     assert (asked[0], 429 in asked) == (200, True)
     assert [one.levelname for one in caplog.records if one.name == "annotation.site.counting"] == ["WARNING"]
-    client.logout()
-    tried = [client.post("/login/", {"username": rita.email, "password": "wrong"}).status_code for _ in range(9)]
+    reviewer.logout()
+    tried = [reviewer.post("/login/", {"username": rita.email, "password": "wrong"}).status_code for _ in range(9)]
     assert tried[-1] == 429
 
 

@@ -187,11 +187,8 @@ def test_a_command_runs_on_a_machine_whose_home_is_empty(homes: TwoHomes, s3: Ob
 
 
 # --- uploads of images ---
-def test_an_upload_that_one_machine_received_is_taken_in_by_the_other(
-    client: Client, cora: User, homes: TwoHomes
-) -> None:
-    client.force_login(cora)
-    assert post_upload(client).status_code == 302
+def test_an_upload_that_one_machine_received_is_taken_in_by_the_other(coordinator: Client, homes: TwoHomes) -> None:
+    assert post_upload(coordinator).status_code == 302
     assert homes.left() == []
     assert len(homes.in_bucket()) == 3
     homes.at("b")
@@ -203,10 +200,9 @@ def test_an_upload_that_one_machine_received_is_taken_in_by_the_other(
 
 
 def test_a_job_that_fails_keeps_the_files_for_a_third_machine(
-    client: Client, cora: User, homes: TwoHomes, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, homes: TwoHomes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client.force_login(cora)
-    post_upload(client)
+    post_upload(coordinator)
     upload = Upload.objects.get()
     homes.at("b")
     with monkeypatch.context() as patch:
@@ -227,10 +223,9 @@ def test_a_job_that_fails_keeps_the_files_for_a_third_machine(
 
 
 def test_an_upload_that_is_archived_goes_from_the_bucket(
-    client: Client, cora: User, homes: TwoHomes, noon: datetime, django_capture_on_commit_callbacks: Any
+    coordinator: Client, cora: User, homes: TwoHomes, noon: datetime, django_capture_on_commit_callbacks: Any
 ) -> None:
-    client.force_login(cora)
-    post_upload(client)
+    post_upload(coordinator)
     Job.objects.update(state=JobState.CANCELLED)
     homes.at("b")
     with django_capture_on_commit_callbacks(execute=True):
@@ -239,14 +234,13 @@ def test_an_upload_that_is_archived_goes_from_the_bucket(
 
 
 def test_a_bucket_that_is_away_stores_nothing_and_says_so(
-    client: Client, cora: User, homes: TwoHomes, s3: ObjectStorage
+    coordinator: Client, homes: TwoHomes, s3: ObjectStorage
 ) -> None:
-    client.force_login(cora)
     s3.refuses = ("InvalidAccessKeyId", 403)
-    answer = post_upload(client)
+    answer = post_upload(coordinator)
     assert (answer.status_code, "does not accept the keys" in answer.content.decode()) == (422, True)
     assert not try_to_send(lambda: send_email("Subject", "text", "nina@example.org"))
-    answer = client.post(
+    answer = coordinator.post(
         "/banks/import/",
         {"file": SimpleUploadedFile("q.json", json.dumps(GOOD).encode()), "bank": "Chest"},
     )
@@ -275,7 +269,7 @@ def test_what_machines_send_is_in_the_bucket_before_they_are_told_so(
 
 
 def test_a_fetch_that_the_pacs_ended_goes_on_elsewhere(
-    client: Client, cora: User, homes: TwoHomes, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, homes: TwoHomes, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places: dict[str, Any] = {"SeriesInstanceUID": "2.2", "StudyDate": "20260301"}
     named: list[dict[str, Any]] = [
@@ -284,11 +278,10 @@ def test_a_fetch_that_the_pacs_ended_goes_on_elsewhere(
     images = [make_data_set(chest(90, 80 + n), **places, **one) for n, one in enumerate(named)]
     monkeypatch.setenv("REXVQA_DICOMWEB_KEY_TRY", "reader:se:cret")
     monkeypatch.setattr(pacs, "WAITS", (0, 0))
-    client.force_login(cora)
     with stand_in(images) as archive:
         settings.DICOMWEB = (archive.pacs,)
         asked = {"pacs": "try", "accession_numbers": "A-0\nA-1\nA-2", "modalities": ["CR"], "most": "10"}
-        assert client.post(reverse("upload-fetch"), asked).status_code == 302
+        assert coordinator.post(reverse("upload-fetch"), asked).status_code == 302
         for name in "bc":
             homes.at(name)
             archive.faults = ["", 503, 503, 503] if name == "b" else []

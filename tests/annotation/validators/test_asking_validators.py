@@ -29,7 +29,6 @@ from annotation.models import (
     Question,
     Report,
     Revision,
-    User,
     ValidatorRun,
 )
 from annotation.questionbank.checking import check_revisions, findings_of
@@ -294,18 +293,17 @@ def test_every_question_is_asked_once_with_key_and_explanation_and_without_repor
     assert run.batch.images == "none"
 
 
-def test_each_has_a_verdict_with_its_reason_that_counts_and_can_be_dismissed(client: Client, cora: User) -> None:
+def test_each_has_a_verdict_with_its_reason_that_counts_and_can_be_dismissed(coordinator: Client) -> None:
     bank = judged_bank(3)
     judged(bank, "fail", "pass", "undecided", validator="bias", reason="“elderly” steers to option B")
     assert verdicts(bank, "bias") == ["fail", "pass", "undecided"]
     part = next(one for one in count_parts(bank, Question.objects.none()) if one.part.code == "bias")
     assert (part.told["pass"], part.told["fail"], part.told["undecided"], part.n_not_examined) == (1, 1, 1, 0)
-    client.force_login(cora)
-    text = page(client, bank, "bias")
+    text = page(coordinator, bank, "bias")
     assert "“elderly” steers to option B" in text
     assert "the form of reviews asks nothing about bias" in text
     found = Finding.objects.get(rule="bias", verdict="fail")
-    client.post(
+    coordinator.post(
         reverse("finding-dismiss", args=[bank.slug, 1]), {"finding": found.public_id, "reason": "Age bears on it."}
     )
     part = next(one for one in count_parts(bank, Question.objects.none()) if one.part.code == "bias")

@@ -247,11 +247,10 @@ def test_only_what_has_no_score_is_asked_and_the_texts_of_a_labelled_set_go(bank
     ],
 )
 def test_a_wrong_labelled_set_stores_nothing(
-    client: Client, cora: User, bank: QuestionBank, named: Path, content: bytes, why: str
+    coordinator: Client, bank: QuestionBank, named: Path, content: bytes, why: str
 ) -> None:
-    client.force_login(cora)
     sent = {"folder": "tiny", "labelled": SimpleUploadedFile("set.csv", content)}
-    answer = client.post(reverse("bank-classify", args=[bank.slug]), sent)
+    answer = coordinator.post(reverse("bank-classify", args=[bank.slug]), sent)
     assert answer.status_code == 422
     assert why in " ".join(answer.content.decode().replace("&#x27;", "'").split())
     assert not LabelledSet.objects.exists()
@@ -271,27 +270,26 @@ def test_a_folder_that_is_not_named_or_changed_is_refused(
 
 
 # --- page and command ---
-def test_the_page_scores_draws_and_sets(client: Client, cora: User, bank: QuestionBank, named: Path) -> None:
-    client.force_login(cora)
+def test_the_page_scores_draws_and_sets(coordinator: Client, bank: QuestionBank, named: Path) -> None:
     page = reverse("bank-compliance", args=[bank.slug])
-    assert "Score the questions" in client.get(page).content.decode()
+    assert "Score the questions" in coordinator.get(page).content.decode()
     sent = {"folder": "tiny", "labelled": SimpleUploadedFile("set.csv", SET)}
-    assert client.post(reverse("bank-classify", args=[bank.slug]), sent).status_code == 302
+    assert coordinator.post(reverse("bank-classify", args=[bank.slug]), sent).status_code == 302
     running.run(Job.objects.get().public_id, clock=lambda: NOON)
-    text = client.get(page).content.decode()
+    text = coordinator.get(page).content.decode()
     assert "3 / 3" in text
     assert "<polyline" in text
     assert "7 labelled texts" in " ".join(text.split())
     address = reverse("bank-class-threshold", args=[bank.slug, LabelledSet.objects.get().public_id])
     for wrong in ({"threshold": "1.5"}, {"threshold": "nan"}, {"label": "no"}, {"part": "c1"}):
-        answer = client.post(address, {"label": "PHI", "part": "identifiers", "threshold": "0.5", **wrong})
+        answer = coordinator.post(address, {"label": "PHI", "part": "identifiers", "threshold": "0.5", **wrong})
         assert answer.status_code == 422
         assert not ClassThreshold.objects.exists()
-    assert client.post(address, {"label": "PHI", "part": "identifiers", "threshold": "0.5"}).status_code == 302
+    assert coordinator.post(address, {"label": "PHI", "part": "identifiers", "threshold": "0.5"}).status_code == 302
     running.run(Job.objects.order_by("-pk")[0].public_id, clock=lambda: NOON)
-    text = client.get(page).content.decode()
+    text = coordinator.get(page).content.decode()
     assert f"{reverse('bank', args=[bank.slug])}?finding=classified_identifier" in text
-    question = client.get(reverse("question", args=[bank.slug, 3])).content.decode()
+    question = coordinator.get(reverse("question", args=[bank.slug, 3])).content.decode()
     assert "P(PHI) is 0.018 by the classifier tiny, threshold 0.5." in question
 
 
@@ -319,9 +317,8 @@ def test_the_command_scores_and_sets(bank: QuestionBank, named: Path, tmp_path: 
 
 
 def test_what_a_classifier_says_of_bias_is_listed_with_the_verdicts(
-    client: Client, cora: User, bank: QuestionBank, named: Path
+    coordinator: Client, bank: QuestionBank, named: Path
 ) -> None:
     limit(scored(bank), bank, "bias", "bias")
-    client.force_login(cora)
-    text = client.get(reverse("bank-validator", args=[bank.slug, "bias"])).content.decode()
+    text = coordinator.get(reverse("bank-validator", args=[bank.slug, "bias"])).content.decode()
     assert "P(bias) is 0.982 by the classifier tiny" in text

@@ -99,22 +99,20 @@ def test_readers_are_asked_of_the_app_above(bank: QuestionBank, monkeypatch: pyt
 
 
 def test_the_page_tells_agreement_and_no_single_rating(
-    client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     rated(bank, "medium", "hard", "hard")
-    client.force_login(cora)
     with django_assert_max_num_queries(20):
-        page = client.get(reverse("bank-difficulties", args=[bank.slug])).content.decode()
+        page = coordinator.get(reverse("bank-difficulties", args=[bank.slug])).content.decode()
     assert "stated in the bank, rated by a model" in page
     assert "not defined: no question that two of them judged" in page
     assert Finding.objects.values_list("detail", flat=True)[0] not in page
 
 
-def test_a_bank_without_any_rating(client: Client, cora: User) -> None:
+def test_a_bank_without_any_rating(coordinator: Client) -> None:
     empty = make_bank("Unrated")
     make_revisions(empty, {1: {"difficulty": ""}})
-    client.force_login(cora)
-    assert client.get(reverse("bank-difficulties", args=[empty.slug])).status_code == 200
+    assert coordinator.get(reverse("bank-difficulties", args=[empty.slug])).status_code == 200
 
 
 # --- a draw by another source ---
@@ -140,17 +138,16 @@ def test_a_source_without_ratings_is_refused(bank: QuestionBank) -> None:
             strata(bank, source)
 
 
-def test_the_page_draws_by_it_and_says_so(client: Client, cora: User, bank: QuestionBank) -> None:
+def test_the_page_draws_by_it_and_says_so(coordinator: Client, bank: QuestionBank) -> None:
     images_are_there(bank)
     rated(bank, "easy", "hard")
-    client.force_login(cora)
     asked: dict[str, str | int] = {"bank": bank.slug, "by": "difficulty", "per_thousand": 1000, "seed": 1}
-    page = client.get(reverse("sample-new"), asked | {"rated_by": "model"})
+    page = coordinator.get(reverse("sample-new"), asked | {"rated_by": "model"})
     found = page.context["found"]
     assert [(one.stratum, one.n_frame) for one in found.strata if one.n_frame] == [("easy", 6), ("hard", 6)]
     sent = asked | {"rated_by": "model", "name": "By a model", "frame_sha256": found.frame_sha256}
-    stored = client.post(reverse("sample-new"), sent, follow=True)
+    stored = coordinator.post(reverse("sample-new"), sent, follow=True)
     assert "(rated by a model)" in stored.content.decode()
-    refused = client.get(reverse("sample-new"), asked | {"rated_by": "readers"})
+    refused = coordinator.get(reverse("sample-new"), asked | {"rated_by": "readers"})
     assert "No question of the frame has a difficulty" in refused.content.decode()
     assert "found" not in refused.context

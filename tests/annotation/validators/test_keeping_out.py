@@ -258,56 +258,50 @@ def store(client: Client, bank: QuestionBank, *parts: str) -> Any:
     return client.post(reverse("bank-keeping-out", args=[bank.slug]), {"parts": parts}, follow=True)
 
 
-def test_the_page_stores_the_rule_and_counts(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
-    page = store(client, bank, "c1", "c3")
+def test_the_page_stores_the_rule_and_counts(coordinator: Client, bank: QuestionBank) -> None:
+    page = store(coordinator, bank, "c1", "c3")
     assert page.context["n_failing"] == 3
     assert [row["is_required"] for row in page.context["rows"]] == [False, True, False, True, *[False] * 9]
     assert b"3 of 5 questions fail the gate" in page.content
-    assert "Select a valid choice" in store(client, bank, "form").content.decode()
+    assert "Select a valid choice" in store(coordinator, bank, "form").content.decode()
     assert str(gate_of(bank)) == "Gate, version 1"
 
 
-def test_a_question_says_its_state_by_the_gate(client: Client, cora: User, bank: QuestionBank) -> None:
-    client.force_login(cora)
+def test_a_question_says_its_state_by_the_gate(coordinator: Client, bank: QuestionBank) -> None:
     address = reverse("question", args=[bank.slug, 1])
-    assert "The bank has no gate" in client.get(address).content.decode()
+    assert "The bank has no gate" in coordinator.get(address).content.decode()
     keep(bank, "c1", "c3")
     for state in PartState:
         for one in Revision.objects.filter(gate_is(bank, ["c1", "c3"], state)).select_related("question"):
-            page = client.get(reverse("question", args=[bank.slug, one.question.number]))
+            page = coordinator.get(reverse("question", args=[bank.slug, one.question.number]))
             assert page.context["whole"] == state
             assert "by the gate" in page.content.decode()
 
 
-def test_the_first_screen_counts_and_each_count_leads_to_its_questions(
-    client: Client, cora: User, bank: QuestionBank
-) -> None:
-    client.force_login(cora)
+def test_the_first_screen_counts_and_each_count_leads_to_its_questions(coordinator: Client, bank: QuestionBank) -> None:
     address = reverse("bank", args=[bank.slug])
-    assert "No gate is set" in client.get(address).content.decode()
+    assert "No gate is set" in coordinator.get(address).content.decode()
     keep(bank, "c1", "c3")
-    page = client.get(address)
+    page = coordinator.get(address)
     counts = {state.value: n for state, n in page.context["valid"].counts.items()}
     assert counts == {"pass": 1, "fail": 3, "undecided": 1, "not_examined": 0}
     for state, n in counts.items():
-        found = client.get(address, {"validity": state})
+        found = coordinator.get(address, {"validity": state})
         assert [found.context["page"].n_found, f"?validity={state}" in page.content.decode()] == [n, True]
     for part, state, n in page.context["valid"].blocking:
-        assert client.get(address, {"validity": f"{part.code}-{state}"}).context["page"].n_found == n
+        assert coordinator.get(address, {"validity": f"{part.code}-{state}"}).context["page"].n_found == n
 
 
 def test_of_a_large_bank_the_counts_come_beside_the_page(
-    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(bank, "c1", "c3")
-    client.force_login(cora)
     monkeypatch.setattr("annotation.views.bank_validators.MOST_COUNTED", 2)
-    page = client.get(reverse("bank", args=[bank.slug])).content.decode()
+    page = coordinator.get(reverse("bank", args=[bank.slug])).content.decode()
     address = reverse("bank-valid", args=[bank.slug])
     assert f'hx-get="{address}"' in page
     assert "by the gate" not in page
-    assert "?validity=fail" in client.get(address).content.decode()
+    assert "?validity=fail" in coordinator.get(address).content.decode()
 
 
 def test_only_what_passes_is_exported(bank: QuestionBank, tmp_path: Path) -> None:
@@ -320,24 +314,22 @@ def test_only_what_passes_is_exported(bank: QuestionBank, tmp_path: Path) -> Non
     assert "only what passes the gate Gate, version 1: c1, c3" in (tmp_path / "out" / "card.md").read_text()
 
 
-def test_who_reviews_a_question_learns_nothing_of_it(client: Client, cora: User, bank: QuestionBank) -> None:
+def test_who_reviews_a_question_learns_nothing_of_it(coordinator: Client, cora: User, bank: QuestionBank) -> None:
     keep(bank, "c1")
     again = make_round(n_questions=0, bank=bank)
     revision = Revision.objects.get(bank=bank, question__number=1)
     Assignment.objects.create(round=again, reviewer=cora, revision=revision, position=1)
     address = reverse("bank", args=[bank.slug])
-    client.force_login(cora)
-    assert client.get(address, {"validity": "fail"}).context["page"].n_found == 1
-    assert sum(client.get(address).context["valid"].counts.values()) == 4
+    assert coordinator.get(address, {"validity": "fail"}).context["page"].n_found == 1
+    assert sum(coordinator.get(address).context["valid"].counts.values()) == 4
 
 
-def test_preview_and_sample_say_it(client: Client, cora: User, bank: QuestionBank) -> None:
+def test_preview_and_sample_say_it(coordinator: Client, bank: QuestionBank) -> None:
     keep(bank, "c3")
-    client.force_login(cora)
     asked: dict[str, str | int] = {"bank": bank.slug, "by": "none", "per_thousand": 1000, "seed": 1}
-    text = client.get(reverse("sample-new"), asked).content.decode()
+    text = coordinator.get(reverse("sample-new"), asked).content.decode()
     assert "2 questions that fail a part of validity are kept" in " ".join(text.split())
     plan = draw_sample(QuestionBank.objects.get(), by=StratifyBy.NONE, per_thousand=1000, actor=None, at=NOON)
-    text = client.get(reverse("sample", args=[plan.slug])).content.decode()
+    text = coordinator.get(reverse("sample", args=[plan.slug])).content.decode()
     assert "2 questions that fail one of “c3: sound, key right” were kept out" in text
     assert SamplingPlan.objects.count() == 1

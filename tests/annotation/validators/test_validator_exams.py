@@ -135,26 +135,22 @@ def test_open_rounds_calibration_and_hidden_questions_do_not_count(reviewed: Que
 
 
 def test_the_page_shows_the_exam_or_says_that_there_is_none(
-    client: Client, cora: User, reviewed: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, reviewed: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    client.force_login(cora)
     judged(reviewed, "fail")
     with django_assert_max_num_queries(40):
-        page = client.get(reverse("bank-validator", args=[reviewed.slug, "c3"])).content.decode()
+        page = coordinator.get(reverse("bank-validator", args=[reviewed.slug, "c3"])).content.decode()
     assert "Against reviewers of closed rounds" in page
     assert "1 / 2" in page
     assert "not tested" not in page.split("Questions that fail")[1]
     ReviewRound.objects.update(state=RoundState.OPEN)
-    page = client.get(reverse("bank-validator", args=[reviewed.slug, "c3"])).content.decode()
+    page = coordinator.get(reverse("bank-validator", args=[reviewed.slug, "c3"])).content.decode()
     assert "Not tested: no question of a closed round" in page
     assert page.split("Questions that fail")[1].count("not tested") == 3
 
 
-def test_not_tested_is_beside_a_verdict_on_the_page_of_a_question(
-    client: Client, cora: User, reviewed: QuestionBank
-) -> None:
-    client.force_login(cora)
+def test_not_tested_is_beside_a_verdict_on_the_page_of_a_question(coordinator: Client, reviewed: QuestionBank) -> None:
     address = reverse("question", args=[reviewed.slug, 1])
-    assert "validator not tested" not in client.get(address).content.decode()
+    assert "validator not tested" not in coordinator.get(address).content.decode()
     ReviewRound.objects.update(state=RoundState.OPEN)
-    assert client.get(address).content.decode().count("validator not tested") == 1
+    assert coordinator.get(address).content.decode().count("validator not tested") == 1

@@ -73,25 +73,23 @@ def test_the_bank_page_counts_all_parts(
 
 
 def test_failing_questions_come_with_reasons_and_reading_them_is_noted(
-    client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+    coordinator: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    client.force_login(cora)
     with django_assert_max_num_queries(37):  # one of them on PostgreSQL alone
-        text = page(client, bank, "c3")
+        text = page(coordinator, bank, "c3")
     assert text.count("REASON-WORDS") == 2
     seen = SeenKey.objects.filter(person=cora)
     assert sorted(seen.values_list("question__number", "source")) == [(n, KeySource.RAW_ANSWERS) for n in (1, 4)]
-    page(client, bank, "c1")
+    page(coordinator, bank, "c1")
     assert seen.count() == 2
-    assert client.get(reverse("bank-validator", args=[bank.slug, "c4"])).status_code == 404
+    assert coordinator.get(reverse("bank-validator", args=[bank.slug, "c4"])).status_code == 404
 
 
 def test_failing_questions_are_paged(
-    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+    coordinator: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("annotation.views.bank_validators.PER_PAGE", 1)
-    client.force_login(cora)
-    first = page(client, bank, "c3")
+    first = page(coordinator, bank, "c3")
     assert first.count("REASON-WORDS") == 1
     assert "page 1" in first
     assert SeenKey.objects.filter(person=cora).count() == 1
@@ -158,42 +156,39 @@ def hold_for_good() -> None:
     SendingPermission.objects.update(expires_at="2100-01-01T00:00:00Z")
 
 
-def test_a_coordinator_starts_all_three(client: Client, cora: User) -> None:
+def test_a_coordinator_starts_all_three(coordinator: Client, cora: User) -> None:
     bank = judged_bank(2)
     hold_for_good()
-    client.force_login(cora)
-    assert send(client, bank).status_code == 302
+    assert send(coordinator, bank).status_code == 302
     assert sorted(ValidatorRun.objects.values_list("validator", flat=True)) == ["c1", "c2", "c3"]
     assert set(CallBatch.objects.values_list("state", "created_by")) == {(BatchState.RUNNING, cora.pk)}
     assert AuditEvent.objects.filter(act="validator.planned", actor=cora).count() == 3
-    again = send(client, bank)
+    again = send(coordinator, bank)
     assert again.status_code == 422
     assert "being asked of" in again.content.decode()
 
 
-def test_a_refusal_of_one_starts_none(client: Client, cora: User) -> None:
+def test_a_refusal_of_one_starts_none(coordinator: Client) -> None:
     bank = judged_bank(2)
     hold_for_good()
     SendingPermission.objects.update(reports=False)
-    client.force_login(cora)
-    answer = send(client, bank)
+    answer = send(coordinator, bank)
     assert answer.status_code == 422
     assert "Nobody has permitted to send reports of" in answer.content.decode()
     assert not CallBatch.objects.exists()
 
 
-def test_a_run_is_paused_resumed_and_stopped(client: Client, cora: User) -> None:
+def test_a_run_is_paused_resumed_and_stopped(coordinator: Client) -> None:
     bank = judged_bank(2)
     run = begun(bank)
     hold_for_good()
-    client.force_login(cora)
     for act, state in (("pause", "paused"), ("resume", "running"), ("stop", "stopped")):
         with override_settings(MODEL_ENDPOINTS=(HERE,)):
-            client.post(reverse("validator-run-act", args=[bank.slug, run.public_id, act]))
+            coordinator.post(reverse("validator-run-act", args=[bank.slug, run.public_id, act]))
         run.batch.refresh_from_db()
         assert run.batch.state == state
-    client.post(reverse("validator-run-act", args=[bank.slug, run.public_id, "publish"]))
-    client.post(reverse("validator-run-act", args=[bank.slug, run.public_id, "resume"]))
+    coordinator.post(reverse("validator-run-act", args=[bank.slug, run.public_id, "publish"]))
+    coordinator.post(reverse("validator-run-act", args=[bank.slug, run.public_id, "resume"]))
     run.batch.refresh_from_db()
     assert run.batch.state == "stopped"
 
