@@ -10,9 +10,17 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
 from annotation.models import Exam, Image, Job, Membership, QuestionBank, ReviewRound, User
 from annotation.people.invitations import Grant, invite
-from annotation.people.open_work import Administration, NextStep, OpenWork, WorkSection, open_work_of
+from annotation.people.open_work import (
+    Administration,
+    NextStep,
+    OpenWork,
+    WorkItem,
+    WorkSection,
+    open_work_of,
+)
 from annotation.views.site.home import next_step
 from tests.annotation.people.conftest import make_round
+from tests.contributing import contribute, contribute_only
 
 WAITING, SKIPPED, SUBMITTED, WITHDRAWN = (
     AssignmentState.WAITING,
@@ -117,17 +125,6 @@ def test_the_deidentifier_sees_the_quarantine(client: Client, dina: User) -> Non
     assert "Images in quarantine" in home(client, dina)
 
 
-def test_own_reviews_come_before_everything_else() -> None:
-    step = next_step(
-        OpenWork(
-            work=[WorkSection(word, [], NextStep("Go", word, "/"), is_own=word == "own") for word in ("other", "own")],
-            administration=Administration(1, 0),
-        )
-    )
-    assert step is not None
-    assert step.sentence == "own"
-
-
 @pytest.mark.parametrize("n_rounds", [1, 6])
 def test_queries_do_not_grow_with_the_rounds(
     reviewer: Client,
@@ -184,3 +181,73 @@ def test_a_quarantined_image_is_an_open_task(
         assert f'class="button primary" href="{address}"' in page
         assert "No open tasks." not in page
         assert "You are up to date." not in page
+
+
+# --- sections that other apps register ---
+OWN = WorkSection(
+    "Your readings",
+    [WorkItem("Trial", "/read/trial/", 3, 12)],
+    NextStep("Go on", "9 cases wait.", "/own/"),
+    is_own=True,
+)
+OTHER = WorkSection(
+    "Studies",
+    [WorkItem("<b>Long</b>", "/studies/long/", 0, 0, words="no reader yet", state="open", tone="good")],
+    NextStep("Continue", "Look after it.", "/other/"),
+    url="/studies/",
+)
+WAITS = WorkSection("Rounds", [], NextStep("Progress", "1 of 3 are in.", "/waits/", is_due=False))
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Callable[[WorkSection | None], None]:
+    """Only what a test registers."""
+    contribute_only(monkeypatch, work=())
+
+    def register(section: WorkSection | None) -> None:
+        contribute(monkeypatch, work=(lambda person, at: section,))
+
+    return register
+
+
+def test_a_section_is_shown_with_its_one_button(
+    client: Client, stan: User, registered: Callable[[WorkSection | None], None]
+) -> None:
+    registered(OWN)
+    client.force_login(stan)
+    page = client.get("/").content.decode()
+    assert "Your readings" in page
+    assert "3 of 12" in page
+    assert 'class="button primary" href="/own/"' in page
+    assert page.split("</dialog>")[-1].count("button primary") == 1
+    assert "no role yet" not in page
+
+
+def test_words_stand_in_place_of_numbers_and_names_are_escaped(
+    coordinator: Client, registered: Callable[[WorkSection | None], None]
+) -> None:
+    registered(OTHER)
+    page = coordinator.get("/").content.decode()
+    assert "&lt;b&gt;Long" in page
+    assert "no reader yet" in page
+    assert "0 of 0" not in page
+    assert '<span class="tag good">open</span>' in page
+
+
+def test_what_has_nothing_to_say_is_not_shown(
+    stan: User, noon: datetime, registered: Callable[[WorkSection | None], None]
+) -> None:
+    registered(None)
+    registered(WorkSection("Silent", []))
+    registered(WorkSection("Speaks", [], empty="No study yet."))
+    assert [section.title for section in open_work_of(stan, noon).work] == ["Speaks"]
+
+
+def test_own_cases_then_what_is_up_to_the_person_then_what_waits() -> None:
+    def url(*sections: WorkSection) -> str:
+        step = next_step(OpenWork(work=[*sections], administration=Administration(1, 0)))
+        return step.url if step else ""
+
+    assert url(OTHER, OWN) == "/own/"
+    assert url(WAITS, OTHER) == "/other/"
+    assert url(WAITS) == "/waits/"

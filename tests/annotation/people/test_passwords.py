@@ -4,11 +4,14 @@ import re
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from annotation.enums import Role
 from annotation.models import AccessToken, AuditEvent, User
-from annotation.people.accounts import issue_password_link
+from annotation.people.accounts import add_person, issue_password_link
+from annotation.people.invitations import Grant, invite
+from annotation.people.mailing import is_confirmed
 from tests.annotation.api.asking import Program, program_of
 from tests.conftest import NOON
 from tests.emails import delivered
@@ -81,24 +84,17 @@ def test_a_password_set_by_a_link_ends_tokens_and_sessions(
     assert (status_of(script), browser.get("/").status_code) == (401, 302)
 
 
-@pytest.mark.parametrize(
-    ("present", "new", "again"),
-    [
+def test_bad_passwords_change_nothing(reviewer: Client, rita: User) -> None:
+    for present, new, again in (
         ("wrong", NEW, NEW),
         (OLD, NEW, NEW + "x"),
         (OLD, "short", "short"),
         (OLD, "12345678901234", "12345678901234"),
         (OLD, "rita@example.org", "rita@example.org"),
         (OLD, "", ""),
-    ],
-)
-def test_bad_passwords_change_nothing(reviewer: Client, rita: User, present: str, new: str, again: str) -> None:
-    assert change(reviewer, present, new, again) == 422
-    assert User.objects.get(pk=rita.pk).check_password(OLD)
-
-
-def test_change_is_for_people_who_are_logged_in(client: Client, rita: User) -> None:
-    assert change(client) == 302
+    ):
+        assert change(reviewer, present, new, again) == 422, (present, new, again)
+    assert change(Client()) == 302, "who is not logged in comes to the page of log-in"
     assert User.objects.get(pk=rita.pk).check_password(OLD)
 
 
@@ -126,19 +122,14 @@ def test_reset_by_letter(client: Client, rita: User, settings: Settings) -> None
     assert "This link does not work" in used
 
 
-@pytest.mark.parametrize("email", ["nobody@example.org", "stan@example.org"])
-def test_reset_tells_nobody_who_is_here(client: Client, stan: User, email: str) -> None:
+def test_reset_needs_an_address_and_tells_nobody_who_is_here(client: Client, stan: User) -> None:
     User.objects.filter(pk=stan.pk).update(is_active=False)
-    response = client.post("/password/forgotten/", {"email": email})
-    assert response["Location"] == "/password/forgotten/sent/"
+    assert client.post("/password/forgotten/", {"email": "not an address"}).status_code == 200
+    for email in ("nobody@example.org", stan.email):
+        response = client.post("/password/forgotten/", {"email": email})
+        assert response["Location"] == "/password/forgotten/sent/"
     assert not delivered()
     assert client.get("/password/forgotten/sent/").status_code == 200
-
-
-def test_reset_needs_an_address(client: Client, db: None) -> None:
-    response = client.post("/password/forgotten/", {"email": "not an address"})
-    assert response.status_code == 200
-    assert not delivered()
 
 
 def test_a_host_header_cannot_bend_the_link(client: Client, rita: User, settings: Settings) -> None:
@@ -147,7 +138,55 @@ def test_a_host_header_cannot_bend_the_link(client: Client, rita: User, settings
     assert "9999" not in str(delivered()[0].body)
 
 
-@pytest.mark.parametrize("path", ["/password/new/x/y/", "/password/new/MQ/set-password/"])
-def test_a_wrong_link_says_so(client: Client, rita: User, path: str) -> None:
-    response = client.get(path)
-    assert "This link does not work" in response.content.decode()
+def test_a_wrong_link_says_so(client: Client, rita: User) -> None:
+    for path in ("/password/new/x/y/", "/password/new/MQ/set-password/"):
+        assert "This link does not work" in client.get(path).content.decode()
+
+
+# --- an address is confirmed by whoever named it, or by a link that was sent there ---
+NINA = {"name": "Nina", "password": "another staple 77", "password_again": "another staple 77", "time_zone": "UTC"}
+
+
+def come_in(client: Client, ada: User, invited: str) -> User:
+    """The account of somebody who gives nina@example.org behind a link for that address, or for none."""
+    token = invite(Grant(Role.REVIEWER), email=invited, name="", actor=ada, at=timezone.now()).token
+    assert client.post(f"/invitation/{token}/", {**NINA, "email": "nina@example.org"}).status_code == 302
+    return User.objects.get(email="nina@example.org")
+
+
+def link_in_mail() -> str:
+    found = re.search(r"http://[^/]+(/profile/email/\S+)", str(delivered()[-1].body))
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize(("invited", "confirmed"), [("nina@example.org", True), ("", False)])
+def test_an_invitation_to_the_address_confirms_it(
+    client: Client, ada: User, settings: Settings, invited: str, confirmed: bool
+) -> None:
+    settings.EMAIL_HOST = ""
+    assert is_confirmed(come_in(client, ada, invited)) is confirmed
+    assert "not confirmed" not in client.get("/profile/").content.decode()  # nobody could send a link
+
+
+def test_a_person_whom_an_administrator_adds_is_confirmed(ada: User) -> None:
+    given = {"email": "nina@example.org", "name": "Nina", "time_zone": "UTC", "roles": [Role.REVIEWER]}
+    assert is_confirmed(add_person(**given, actor=ada, at=timezone.now()))  # type: ignore[arg-type]
+
+
+@pytest.mark.logs("email.confirmed")
+def test_a_link_confirms_where_a_server_sends_it(client: Client, ada: User, rita: User) -> None:
+    nina = come_in(client, ada, "")
+    first = link_in_mail()
+    assert "not confirmed" in client.get("/profile/").content.decode()
+    assert client.post("/profile/email/ask/").status_code == 302
+    assert len(delivered()) == 2
+    assert client.get(first).status_code == 200
+    assert not is_confirmed(nina)  # a look is not enough
+    other = Client()
+    other.force_login(rita)
+    other.post(first)
+    assert not is_confirmed(nina)
+    client.post(first)
+    assert is_confirmed(nina)
+    assert client.post("/profile/email/x:y:z/").status_code == 302

@@ -456,7 +456,9 @@ def test_texts_come_back_exactly(tmp_path: Path) -> None:
         'Tab\there, line\nbreak, return\r, \\backslash, \\n, "quotes", it\'s, 100 %s, \\N, é 放射 \U0001fac1 '
         "<script>alert(1)</script>"
     )
-    told = dict.fromkeys(("question", "correct_answer_explanation", "Findings", "validation_code"), hard)
+    told: dict[str, Any] = dict.fromkeys(
+        ("question", "correct_answer_explanation", "Findings", "validation_code"), hard
+    )
     record = make_record(**told, Comparison="\\.", options=["A. x\\", "B. %", "C. '", 'D. "\n'])
     run_import(write_file(tmp_path, {hard[:40]: record}))
     revision = Revision.objects.get()
