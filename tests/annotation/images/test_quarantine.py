@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,7 +27,6 @@ from tests.refusals import refuses
 
 from .conftest import MakeImage, rendition_of
 
-ACTS = ["quarantine-release", "quarantine-mask", "quarantine-remove", "quarantine-search"]
 FINDING = {"box": [10, 10, 20, 8], "allowed": False, "length": 9, "score": 0.9}
 WORD = TextFinding((10, 10, 20, 8), False, 9, 0.9)
 MARK = TextFinding((1, 1, 5, 5), True, 1, 0.99)
@@ -110,38 +110,32 @@ def test_the_job_searches_all_and_passes_over_broken_files(
     assert (whole.state, broken.state) == (ImageState.AVAILABLE, ImageState.CHECKING)
 
 
-def test_a_lost_search_is_begun_once(make_image: MakeImage, noon: datetime) -> None:
+def test_a_lost_search_is_begun_once_and_none_where_there_is_nothing_to_search(
+    make_image: MakeImage, noon: datetime
+) -> None:
+    make_image()
+    later = noon.replace(hour=13)
+    assert searching.begin_search(later) is None
     make_image(ImageState.CHECKING)
     assert searching.begin_search(noon) is None  # it came in just now
-    later = noon.replace(hour=13)
     assert searching.begin_search(later) is not None
     assert searching.begin_search(later) is None
     assert Job.objects.filter(kind="text_search").count() == 1
 
 
-def test_nothing_to_search_starts_nothing(make_image: MakeImage, noon: datetime) -> None:
-    make_image()
-    assert searching.begin_search(noon.replace(hour=13)) is None
-
-
-def test_quarantine_takes_it_out_of_sight(make_image: MakeImage, cora: User, noon: datetime) -> None:
+def test_an_image_is_held_and_released_each_once_and_with_a_reason(
+    make_image: MakeImage, cora: User, dina: User, noon: datetime
+) -> None:
     image = make_image()
-    quarantine.quarantine_image(image, reason=" a name on a wristband ", actor=cora, at=noon)
+    for reason in (" a name on a wristband ", "again"):
+        quarantine.quarantine_image(image, reason=reason, actor=cora, at=noon)
     image.refresh_from_db()
     assert (image.state, image.state_reason) == (ImageState.QUARANTINED, "a name on a wristband")
-    assert last_event(image).act == "image.quarantined"
-    n_events = AuditEvent.objects.count()
-    quarantine.quarantine_image(image, reason="again", actor=cora, at=noon)
-    assert AuditEvent.objects.count() == n_events
-
-
-def test_what_has_no_pixels_cannot_be_quarantined(make_image: MakeImage, cora: User, noon: datetime) -> None:
-    with refuses(IngestRefused, "not_to_be_quarantined"):
-        quarantine.quarantine_image(make_image(ImageState.REMOVED), reason="x", actor=cora, at=noon)
-
-
-def test_release(make_image: MakeImage, dina: User, noon: datetime) -> None:
-    image = make_image(ImageState.QUARANTINED)
+    assert [one.act for one in AuditEvent.objects.filter(subject_id=image.public_id)][-1:] == ["image.quarantined"]
+    assert AuditEvent.objects.filter(act="image.quarantined").count() == 1
+    for decide in (quarantine.release, partial(quarantine.mask, boxes=[(0, 0, 5, 5)]), quarantine.remove):
+        with refuses(IngestRefused, "no_reason"):
+            decide(image, reason="  ", actor=dina, at=noon)
     quarantine.release(image, reason="an arrow only", actor=dina, at=noon)
     image.refresh_from_db()
     assert image.state == ImageState.AVAILABLE
@@ -149,16 +143,8 @@ def test_release(make_image: MakeImage, dina: User, noon: datetime) -> None:
     assert (event.act, event.actor, event.facts["reason"]) == ("image.released", dina, "an arrow only")
     with refuses(IngestRefused, "not_in_quarantine"):
         quarantine.release(image, reason="again", actor=dina, at=noon)
-
-
-def test_no_decision_without_a_reason(make_image: MakeImage, dina: User, noon: datetime) -> None:
-    image = make_image(ImageState.QUARANTINED)
-    with refuses(IngestRefused, "no_reason"):
-        quarantine.release(image, reason="  ", actor=dina, at=noon)
-    with refuses(IngestRefused, "no_reason"):
-        quarantine.mask(image, [(0, 0, 5, 5)], reason="", actor=dina, at=noon)
-    with refuses(IngestRefused, "no_reason"):
-        quarantine.remove(image, reason="", actor=dina, at=noon)
+    with refuses(IngestRefused, "not_to_be_quarantined"):  # it has no pixels
+        quarantine.quarantine_image(make_image(ImageState.REMOVED), reason="x", actor=cora, at=noon)
 
 
 def test_mask_blackens_every_copy_and_deletes_the_old_ones(make_image: MakeImage, dina: User, noon: datetime) -> None:
@@ -178,20 +164,17 @@ def test_mask_blackens_every_copy_and_deletes_the_old_ones(make_image: MakeImage
     assert (event.act, event.facts["boxes"][1]) == ("image.masked", [70, 55, 10, 5])
 
 
-def test_mask_that_misses_changes_nothing(make_image: MakeImage, dina: User, noon: datetime) -> None:
+def test_mask_that_misses_or_is_overtaken_changes_nothing_and_leaves_no_file(
+    make_image: MakeImage, dina: User, noon: datetime
+) -> None:
     image = make_image(ImageState.QUARANTINED)
+    files = {one.key for one in media.entries()}
     with refuses(IngestRefused, "nothing_to_black_out"):
         quarantine.mask(image, [(500, 500, 5, 5)], reason="x", actor=dina, at=noon)
-    with refuses(IngestRefused, "not_in_quarantine"):
-        quarantine.mask(make_image(), [(0, 0, 5, 5)], reason="x", actor=dina, at=noon)
-
-
-def test_mask_that_is_overtaken_leaves_no_file(make_image: MakeImage, dina: User, noon: datetime) -> None:
-    image = make_image(ImageState.QUARANTINED)
     Image.objects.filter(pk=image.pk).update(state=ImageState.AVAILABLE)
-    files = {one.key for one in media.entries()}
-    with refuses(IngestRefused, "not_in_quarantine"):
-        quarantine.mask(image, [(0, 0, 5, 5)], reason="x", actor=dina, at=noon)
+    for known in (image, Image.objects.get()):
+        with refuses(IngestRefused, "not_in_quarantine"):
+            quarantine.mask(known, [(0, 0, 5, 5)], reason="x", actor=dina, at=noon)
     assert {one.key for one in media.entries()} == files
 
 
@@ -223,12 +206,6 @@ def test_the_page_draws_the_boxes(deidentifier: Client, make_image: MakeImage) -
     assert "style=" not in page
 
 
-def test_only_what_is_in_quarantine(deidentifier: Client, make_image: MakeImage) -> None:
-    for name in (make_image().public_id, "nothing"):
-        assert deidentifier.get(reverse("quarantined-image", args=[name])).status_code == 404
-        assert deidentifier.post(reverse("quarantine-release", args=[name]), {"reason": "x"}).status_code == 404
-
-
 def test_acts_by_page(deidentifier: Client, make_image: MakeImage) -> None:
     image = make_image(ImageState.QUARANTINED)
     boxes = {"x": ["1", ""], "y": ["1", ""], "width": ["5", ""], "height": ["5", ""]}
@@ -253,30 +230,25 @@ def test_acts_by_page(deidentifier: Client, make_image: MakeImage) -> None:
     assert image.state == ImageState.AVAILABLE
 
 
-@pytest.mark.parametrize(
-    "boxes",
-    [
+def test_boxes_that_make_no_sense_and_a_missing_reason_are_refused(deidentifier: Client, make_image: MakeImage) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    for boxes in (
         {"x": ["1"], "y": ["1"], "width": ["five"], "height": ["5"]},
         {"x": ["1"], "y": ["1"], "width": ["0"], "height": ["5"]},
         {"x": ["1", "2"], "y": ["1"], "width": ["5"], "height": ["5"]},
         {"x": ["900"], "y": ["1"], "width": ["5"], "height": ["5"]},
         {"x": ["1e999"], "y": ["1"], "width": ["5"], "height": ["5"]},
         {},
-    ],
-)
-def test_boxes_that_make_no_sense(deidentifier: Client, make_image: MakeImage, boxes: dict[str, list[str]]) -> None:
-    image = make_image(ImageState.QUARANTINED)
-    answer = deidentifier.post(reverse("quarantine-mask", args=[image.public_id]), {**boxes, "reason": "x"})
-    assert answer.status_code == 422
-    assert 'class="notice error"' in answer.content.decode()
-
-
-def test_a_missing_reason_is_asked_for(deidentifier: Client, make_image: MakeImage) -> None:
-    image = make_image(ImageState.QUARANTINED)
+    ):
+        answer = deidentifier.post(reverse("quarantine-mask", args=[image.public_id]), {**boxes, "reason": "x"})
+        assert answer.status_code == 422, boxes
+        assert 'class="notice error"' in answer.content.decode(), boxes
     for act in ("quarantine-release", "quarantine-remove"):
         answer = deidentifier.post(reverse(act, args=[image.public_id]), {"reason": " "})
-        assert answer.status_code == 422
-        assert "Say in a few words why" in answer.content.decode()
+        assert (answer.status_code, "Say in a few words why" in answer.content.decode()) == (422, True), act
+    for name in (make_image().public_id, "nothing"):
+        assert deidentifier.get(reverse("quarantined-image", args=[name])).status_code == 404
+        assert deidentifier.post(reverse("quarantine-release", args=[name]), {"reason": "x"}).status_code == 404
 
 
 def test_a_decision_leads_to_the_next_image_and_after_the_last_one_to_the_list(

@@ -40,24 +40,20 @@ def held(make_image: MakeImage) -> list[Image]:
     return [make_image(HELD, state_reason="Text in the pixels."), make_image(HELD, text_findings=[FINDING])]
 
 
-def test_the_list_has_a_box_for_each_image_and_one_for_all(deidentifier: Client, held: list[Image]) -> None:
+def test_the_list_has_a_box_for_each_image_and_what_follows_is_said_before_anything_changes(
+    deidentifier: Client, held: list[Image]
+) -> None:
     page = deidentifier.get(reverse("quarantine")).content.decode()
     assert re.findall(r'name="image" value="([^"]+)"', page) == [image.public_id for image in held]
     assert "data-select-all" in page
-
-
-@pytest.mark.parametrize(
-    ("decision", "words"),
-    [("release", "In 1 of them text was found"), ("remove", "deleted for good. This cannot be undone")],
-)
-def test_what_follows_is_said_before_anything_changes(
-    deidentifier: Client, held: list[Image], decision: str, words: str
-) -> None:
-    answer = deidentifier.post(reverse("quarantine-decide"), sent(held, decision))
-    page = answer.content.decode()
-    assert (answer.status_code, states(held)) == (200, [HELD, HELD])
-    assert words in page
-    assert "2 images" in page
+    for decision, words in (
+        ("release", "In 1 of them text was found"),
+        ("remove", "deleted for good. This cannot be undone"),
+    ):
+        answer = deidentifier.post(reverse("quarantine-decide"), sent(held, decision))
+        assert (answer.status_code, states(held)) == (200, [HELD, HELD])
+        assert words in answer.content.decode()
+        assert "2 images" in answer.content.decode()
 
 
 def test_an_image_that_nobody_searched_is_not_said_to_hold_no_text(
@@ -93,7 +89,9 @@ def test_found_text_is_shown_large_beside_the_whole_image(deidentifier: Client, 
     assert "<svg" not in none
 
 
-def test_release_of_many_writes_an_event_for_each(deidentifier: Client, dina: User, held: list[Image]) -> None:
+def test_release_of_many_writes_an_event_for_each_and_can_be_undone_once(
+    deidentifier: Client, dina: User, held: list[Image]
+) -> None:
     answer = deidentifier.post(
         reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows only")
     )
@@ -102,6 +100,12 @@ def test_release_of_many_writes_an_event_for_each(deidentifier: Client, dina: Us
     events = AuditEvent.objects.filter(act="image.released").order_by("id")
     assert [event.subject_id for event in events] == [image.public_id for image in held]
     assert {(event.actor, event.facts["reason"]) for event in events} == {(dina, "arrows only")}
+    assert "Put them back into quarantine" in deidentifier.get(reverse("quarantine")).content.decode()
+    deidentifier.post(reverse("quarantine-undo"))
+    assert states(held) == [HELD, HELD]
+    assert AuditEvent.objects.filter(act="image.quarantined", actor=dina).count() == 2
+    assert "Put them back" not in deidentifier.get(reverse("quarantine")).content.decode()
+    assert deidentifier.post(reverse("quarantine-undo")).status_code == 302
 
 
 def notices(page: str) -> list[str]:
@@ -140,20 +144,17 @@ def test_removal_of_many_deletes_their_pixels(deidentifier: Client, held: list[I
     assert "Your last decision released" not in page  # what is deleted cannot be put back
 
 
-def test_a_reason_is_asked_for_once(deidentifier: Client, held: list[Image]) -> None:
+def test_without_a_reason_a_selection_or_a_known_decision_nothing_is_decided(
+    deidentifier: Client, dina: User, held: list[Image], noon: datetime
+) -> None:
     answer = deidentifier.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason=" "))
-    assert answer.status_code == 422
-    assert "Say in a few words why" in answer.content.decode()
-    assert states(held) == [HELD, HELD]
-
-
-@pytest.mark.parametrize("decision", ["release", "mask", ""])
-def test_nothing_selected_or_no_such_decision(deidentifier: Client, held: list[Image], decision: str) -> None:
-    images = [] if decision == "release" else held
-    answer = deidentifier.post(
-        reverse("quarantine-decide"), sent(images, decision, confirmed="yes", reason="x"), follow=True
-    )
-    assert "Select at least one image" in answer.content.decode()
+    assert (answer.status_code, "Say in a few words why" in answer.content.decode()) == (422, True)
+    for images, decision in (([], "release"), (held, "mask"), (held, "")):
+        told = sent(images, decision, confirmed="yes", reason="x")
+        answer = deidentifier.post(reverse("quarantine-decide"), told, follow=True)
+        assert "Select at least one image" in answer.content.decode(), decision
+    with refuses(IngestRefused, "no_reason"):
+        quarantine.decide_each(held, quarantine.release, reason=" ", actor=dina, at=noon)
     assert states(held) == [HELD, HELD]
 
 
@@ -179,22 +180,6 @@ def test_one_that_was_decided_meanwhile_is_counted(dina: User, held: list[Image]
     outcome = quarantine.decide_each(held, quarantine.release, reason="second", actor=dina, at=noon)
     assert (outcome.n_overtaken, len(outcome.done)) == (1, 1)
     assert AuditEvent.objects.filter(act="image.released").count() == 2
-
-
-def test_no_decision_without_a_reason(dina: User, held: list[Image], noon: datetime) -> None:
-    with refuses(IngestRefused, "no_reason"):
-        quarantine.decide_each(held, quarantine.release, reason=" ", actor=dina, at=noon)
-    assert states(held) == [HELD, HELD]
-
-
-def test_a_release_of_many_can_be_undone_once(deidentifier: Client, dina: User, held: list[Image]) -> None:
-    deidentifier.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows"))
-    assert "Put them back into quarantine" in deidentifier.get(reverse("quarantine")).content.decode()
-    deidentifier.post(reverse("quarantine-undo"))
-    assert states(held) == [HELD, HELD]
-    assert AuditEvent.objects.filter(act="image.quarantined", actor=dina).count() == 2
-    assert "Put them back" not in deidentifier.get(reverse("quarantine")).content.decode()
-    assert deidentifier.post(reverse("quarantine-undo")).status_code == 302
 
 
 def test_a_single_release_can_be_undone_too(deidentifier: Client, held: list[Image]) -> None:

@@ -65,16 +65,23 @@ def test_all_images_stand_before_the_text_in_their_order(batch: CallBatch) -> No
     assert batch.state == BatchState.COMPLETE
 
 
-def test_the_first_image_alone_at_a_quarter(batch: CallBatch) -> None:
-    CallBatch.objects.update(images=SentImages.FIRST, picture_policy=QUARTER)
+@pytest.mark.parametrize(
+    ("changes", "sizes"),
+    [
+        pytest.param(
+            {"images": SentImages.FIRST, "picture_policy": QUARTER}, [(15, 20)], id="first alone at a quarter"
+        ),
+        pytest.param({"images": SentImages.BLANK}, [(60, 80)] * 2, id="blank ones of the same sizes"),
+    ],
+)
+def test_what_is_sent_in_place_of_all_images(
+    batch: CallBatch, changes: dict[str, str], sizes: list[tuple[int, int]]
+) -> None:
+    CallBatch.objects.update(**changes)
     ask(batch)
-    assert [one.shape for one in pictures(batch)] == [(15, 20)]
-
-
-def test_blank_images_have_the_same_sizes(batch: CallBatch) -> None:
-    CallBatch.objects.update(images=SentImages.BLANK)
-    ask(batch)
-    assert [(one.shape, one.min(), one.max()) for one in pictures(batch)] == [((60, 80), BLANK_GREY, BLANK_GREY)] * 2
+    assert [one.shape for one in pictures(batch)] == sizes
+    is_blank = {one.min() == one.max() == BLANK_GREY for one in pictures(batch)}
+    assert is_blank == {changes["images"] == SentImages.BLANK}
 
 
 def test_an_image_that_the_question_leaves_out_is_not_sent(batch: CallBatch) -> None:

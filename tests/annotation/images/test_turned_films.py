@@ -130,22 +130,17 @@ def take_away(image: Image, actor: User, at: datetime) -> None:
 
 
 @pytest.mark.parametrize("first", [turn_it, black_out, take_away])
-@pytest.mark.parametrize("second", [turn_it, black_out])
-def test_who_comes_second_is_told_so(
-    held: Held, dina: User, noon: datetime, first: Callable[..., None], second: Callable[..., None]
-) -> None:
+def test_who_comes_second_is_told_so(held: Held, dina: User, noon: datetime, first: Callable[..., None]) -> None:
     image = held()
-    as_loaded = Image.objects.get(pk=image.pk)
+    as_loaded = [Image.objects.get(pk=image.pk) for _second in range(2)]
     first(image, dina, noon)
-    with refuses(IngestRefused, "not_in_quarantine"):
-        second(as_loaded, dina, noon)
-
-
-def test_a_lost_file_is_not_called_somebody_elses_decision(held: Held, dina: User, noon: datetime) -> None:
-    image = held()
-    storage.remove([image.object_name])
-    with pytest.raises(FileNotFoundError):
-        turn_it(image, dina, noon)
+    for loaded, second in zip(as_loaded, (turn_it, black_out), strict=True):
+        with refuses(IngestRefused, "not_in_quarantine"):
+            second(loaded, dina, noon)
+    lost = held()
+    storage.remove([lost.object_name])
+    with pytest.raises(FileNotFoundError):  # is not called the decision of somebody else
+        turn_it(lost, dina, noon)
 
 
 def test_the_page_shows_both_and_asks_for_one(deidentifier: Client, held: Held) -> None:
@@ -166,40 +161,32 @@ def test_a_choice_outlives_a_missing_reason(deidentifier: Client, held: Held, di
     assert re.findall(r'value="(\w+)"[^>]*checked', page) == ["as_it_came"]
 
 
-def test_chosen_with_its_mark_it_is_released_turned(deidentifier: Client, held: Held) -> None:
+def test_chosen_with_its_mark_it_is_released_turned_and_against_it_only_after_a_second_look(
+    deidentifier: Client, held: Held
+) -> None:
+    for shown, more, state, is_turned in (
+        ("as_it_came", {}, ImageState.QUARANTINED, None),
+        ("as_it_came", {"confirmed": "yes"}, ImageState.AVAILABLE, False),
+        ("turned", {}, ImageState.AVAILABLE, True),
+    ):
+        image = held(text_findings=[MARK])
+        asked = choose(deidentifier, image, shown, **more)
+        assert ("speaks for the other picture" in markup(asked)) == (is_turned is None)
+        image.refresh_from_db()
+        assert (image.state, image.is_turned) == (state, is_turned)
+
+
+def test_a_side_mark_says_nothing_of_a_film_that_may_be_lateral(held: Held) -> None:
     image = held(text_findings=[MARK])
-    choose(deidentifier, image, "turned")
-    image.refresh_from_db()
-    assert (image.state, image.is_turned) == (ImageState.AVAILABLE, True)
-
-
-def test_against_its_mark_only_after_a_second_look(deidentifier: Client, held: Held) -> None:
-    image = held(text_findings=[MARK])
-    asked = choose(deidentifier, image, "as_it_came")
-    assert "speaks for the other picture" in markup(asked)
-    image.refresh_from_db()
-    assert (image.state, image.is_turned) == (ImageState.QUARANTINED, None)
-    choose(deidentifier, image, "as_it_came", confirmed="yes")
-    image.refresh_from_db()
-    assert (image.state, image.is_turned) == (ImageState.AVAILABLE, False)
-
-
-@pytest.mark.parametrize(
-    ("view", "turn", "speaks"),
-    [
+    for view, turn, speaks in (
         ("PA", Turn.HALF, True),
         ("unknown", Turn.HALF, False),  # it may be lateral
         ("oblique", Turn.RIGHT, False),
         ("unknown", Turn.MIRRORED, True),
         ("LL", Turn.HALF, False),
-    ],
-)
-def test_a_side_mark_says_nothing_of_a_film_that_may_be_lateral(
-    held: Held, view: str, turn: Turn, speaks: bool
-) -> None:
-    image = held(turn, text_findings=[MARK])
-    image.view_position = view
-    assert quarantine.mark_against(image, False) is speaks
+    ):
+        image.view_position, image.turn = view, turn
+        assert quarantine.mark_against(image, False) is speaks, (view, turn)
 
 
 def test_many_at_once_leave_it_held_and_say_so_before_a_reason_is_asked_for(

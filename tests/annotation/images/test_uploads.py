@@ -202,55 +202,42 @@ def test_archive_and_delete(
     assert AuditEvent.objects.filter(act="upload.binned").exists()
 
 
-@pytest.mark.parametrize(
-    ("files", "extra", "words"),
-    [
+def test_refusals_store_nothing(coordinator: Client, home: Path, settings: Settings) -> None:
+    settings.UPLOAD_MAX_FILES, settings.IMAGE_MAX_BYTES, settings.UPLOAD_MAX_BYTES = 2, 2048, 8192
+    one, two = [("a.png", b"x")], [("a.png", b"x"), ("b.png", b"x")]
+    refused: list[tuple[list[tuple[str, bytes]], dict[str, Any], str]] = [
         ([], {}, "No file was chosen"),
-        ([("a.png", b"x"), ("b.png", b"x"), ("c.png", b"x")], {}, "are more than the 2"),
+        ([*two, ("c.png", b"x")], {}, "are more than the 2"),
         ([("a.png", b"x" * 3000)], {}, "larger than the"),
         ([("a.zip", b"x" * 9000)], {}, "The upload is larger"),
-        ([("a.png", b"x")], {"paths": '["../a.png"]'}, "cannot be kept"),
-        ([("a.png", b"x")], {"paths": '["/etc/a.png"]'}, "cannot be kept"),
-        ([("a.png", b"x")], {"paths": "[1]"}, "could not be read"),
-        ([("a.png", b"x"), ("b.png", b"x")], {"paths": '["c.png", "C.png"]'}, "Two files"),
-        ([("a.png", b"x"), ("b.png", b"x")], {"paths": '["c", "c/d"]'}, "same name"),
-        ([("a.png", b"x")], {"bank": "nothing"}, "choice"),
-        ([("a.png", b"x")], {"credits": b"file,licence\n"}, "attribution"),
-    ],
-)
-def test_refusals_store_nothing(
-    coordinator: Client,
-    home: Path,
-    settings: Settings,
-    files: list[tuple[str, bytes]],
-    extra: dict[str, Any],
-    words: str,
-) -> None:
-    settings.UPLOAD_MAX_FILES, settings.IMAGE_MAX_BYTES, settings.UPLOAD_MAX_BYTES = 2, 2048, 8192
-    data = {"files": [sent(*file) for file in files], **extra}
-    if "credits" in data:
-        data["credits"] = sent("c.csv", data["credits"])
-    answer = coordinator.post(reverse("upload-new"), data, headers={"Accept": "application/json"})
-    assert answer.status_code == 422
-    assert words in " ".join(answer.json()["errors"])
+        (one, {"paths": '["../a.png"]'}, "cannot be kept"),
+        (one, {"paths": '["/etc/a.png"]'}, "cannot be kept"),
+        (one, {"paths": "[1]"}, "could not be read"),
+        (two, {"paths": '["c.png", "C.png"]'}, "Two files"),
+        (two, {"paths": '["c", "c/d"]'}, "same name"),
+        (one, {"bank": "nothing"}, "choice"),
+        (one, {"credits": sent("c.csv", b"file,licence\n")}, "attribution"),
+    ]
+    for files, extra, words in refused:
+        data = {"files": [sent(*file) for file in files], **extra}
+        answer = coordinator.post(reverse("upload-new"), data, headers={"Accept": "application/json"})
+        assert answer.status_code == 422, words
+        assert words in " ".join(answer.json()["errors"])
     assert not Upload.objects.exists()
     assert not Job.objects.exists()
     assert not list((home / "tmp").glob("upload-*"))
 
 
-def test_a_script_gets_the_address(coordinator: Client, home: Path) -> None:
-    answer = coordinator.post(
-        reverse("upload-new"), {"files": [sent("a.png", png())]}, headers={"Accept": "application/json"}
-    )
+def test_a_script_gets_the_address_and_too_many_parts_are_a_page_and_no_error(
+    coordinator: Client, home: Path, settings: Settings
+) -> None:
+    one = {"files": [sent("a.png", png())]}
+    answer = coordinator.post(reverse("upload-new"), one, headers={"Accept": "application/json"})
     assert answer.status_code == 201
     assert answer.json() == {"url": reverse("upload", args=[Upload.objects.get().public_id])}
-
-
-def test_too_many_parts_are_a_page_and_no_error(coordinator: Client, home: Path, settings: Settings) -> None:
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 5
     answer = coordinator.post(reverse("upload-new"), {"files": [sent(f"{n}.png", b"x") for n in range(9)]})
-    assert answer.status_code == 400
-    assert "could not be read" in answer.content.decode()
+    assert (answer.status_code, "could not be read" in answer.content.decode()) == (400, True)
 
 
 def test_a_body_that_announces_too_much_is_not_read(coordinator: Client, settings: Settings) -> None:

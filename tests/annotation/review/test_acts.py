@@ -35,51 +35,32 @@ def test_a_blind_answer_is_stored_once_with_its_moment(first: Assignment, rita: 
     assert (stored.best, stored.defensible, stored.difficulty, stored.answered_at) == ("B", ["B", "D"], "easy", noon)
     first.refresh_from_db()
     assert first.state == AssignmentState.ANSWERED
+    assert answer(first, rita, noon + timedelta(minutes=1), defensible=["D"]) == stored
+    for change in ({"best": "A"}, {"defensible": ["B", "C"]}, {"difficulty": "hard"}, {"best": "", "defensible": []}):
+        with refuses(ReviewRefused, "final"):
+            answer(first, rita, noon, **{"defensible": ["D"], **change})
+    assert BlindAnswer.objects.get().best == "B"
     assert AuditEvent.objects.get().act == "review.answered"
     assert AuditEvent.objects.get().facts == {}  # the audit log never holds an answer
-
-
-def test_the_same_blind_answer_again_is_the_stored_one(first: Assignment, rita: User, noon: datetime) -> None:
-    stored = answer(first, rita, noon)
-    assert answer(first, rita, noon + timedelta(minutes=1)) == stored
-    assert AuditEvent.objects.count() == 1
-
-
-@pytest.mark.parametrize(
-    "change", [{"best": "A"}, {"defensible": ["B", "C"]}, {"difficulty": "hard"}, {"best": "", "defensible": []}]
-)
-def test_another_blind_answer_is_refused(
-    first: Assignment, rita: User, noon: datetime, change: dict[str, object]
-) -> None:
-    answer(first, rita, noon)
-    with refuses(ReviewRefused, "final"):
-        answer(first, rita, noon, **change)
-    assert BlindAnswer.objects.get().best == "B"
 
 
 def test_no_option_defensible_is_an_answer(first: Assignment, rita: User, noon: datetime) -> None:
     assert answer(first, rita, noon, best="", defensible=[]).defensible == []
 
 
-@pytest.mark.parametrize("change", [{"best": "E"}, {"difficulty": ""}, {"best": ""}, {"defensible": ["B", "X"]}])
-def test_an_incomplete_blind_answer_stores_nothing(
-    first: Assignment, rita: User, noon: datetime, change: dict[str, object]
+def test_an_incomplete_blind_answer_or_one_of_somebody_else_stores_nothing(
+    first: Assignment, rita: User, remo: User, noon: datetime
 ) -> None:
-    with refuses(ReviewRefused, "incomplete"):
-        answer(first, rita, noon, **change)
-    assert not BlindAnswer.objects.exists()
-    assert not AuditEvent.objects.exists()
-
-
-def test_nobody_answers_for_somebody_else(first: Assignment, remo: User, noon: datetime) -> None:
+    for change in ({"best": "E"}, {"difficulty": ""}, {"best": ""}, {"defensible": ["B", "X"]}):
+        with refuses(ReviewRefused, "incomplete"):
+            answer(first, rita, noon, **change)
     with refuses(ReviewRefused, "not_the_reviewer"):
         answer(first, remo, noon)
-
-
-def test_a_withdrawn_question_is_no_longer_the_reviewers(first: Assignment, rita: User, noon: datetime) -> None:
     Assignment.objects.filter(pk=first.pk).update(state=AssignmentState.WITHDRAWN)
     with refuses(ReviewRefused, "not_the_reviewer"):
         answer(first, rita, noon)
+    assert not BlindAnswer.objects.exists()
+    assert not AuditEvent.objects.exists()
 
 
 @pytest.mark.parametrize("state", [RoundState.DRAFT, RoundState.CLOSED])
@@ -132,33 +113,26 @@ def test_the_report_opens_after_the_blind_answer_and_keeps_its_first_moment(
     assert open_report(first, actor=rita, at=noon + timedelta(hours=1)) == noon
 
 
-def test_a_draft_is_replaced_and_goes_with_its_step(first: Assignment, rita: User, noon: datetime) -> None:
-    save_draft(first, {"best": "A", "defensible": ["A", "C"]}, actor=rita, at=noon)
-    save_draft(first, {"best": "B"}, actor=rita, at=noon)
+def test_a_draft_is_replaced_and_goes_with_its_step_for_good(first: Assignment, rita: User, noon: datetime) -> None:
+    save_draft(first, {"best": "A", "defensible": ["A", "C"]}, actor=rita, at=noon, basis=Basis(n_stored=0))
+    save_draft(first, {"best": "B"}, actor=rita, at=noon, basis=Basis(n_stored=0))
     assert ReviewDraft.objects.get().data == {"best": "B"}
     answer(first, rita, noon)
-    assert not ReviewDraft.objects.exists()
-
-
-@pytest.mark.parametrize(
-    "data",
-    [{"is_staff": "1"}, {"comment": "x" * 20_000}, {"comment": "\x00"}, {"verdict": ["a", "b"]}, {"flags": ["f"] * 99}],
-)
-def test_a_draft_holds_only_what_the_form_has(
-    first: Assignment, rita: User, noon: datetime, data: dict[str, object]
-) -> None:
-    with refuses(ReviewRefused, "draft_unreadable"):
-        save_draft(first, data, actor=rita, at=noon)  # type: ignore[arg-type]
-    assert not ReviewDraft.objects.exists()
-
-
-def test_a_late_draft_does_not_come_back_after_the_step_was_stored(
-    first: Assignment, rita: User, noon: datetime
-) -> None:
-    save_draft(first, {"best": "B"}, actor=rita, at=noon, basis=Basis(n_stored=0))
-    answer(first, rita, noon)
-    with refuses(ReviewRefused, "draft_outdated"):
+    with refuses(ReviewRefused, "draft_outdated"):  # a late one does not come back
         save_draft(first, {"best": "A"}, actor=rita, at=noon, basis=Basis(n_stored=0))
+    assert not ReviewDraft.objects.exists()
+
+
+def test_a_draft_holds_only_what_the_form_has(first: Assignment, rita: User, noon: datetime) -> None:
+    for data in (
+        {"is_staff": "1"},
+        {"comment": "x" * 20_000},
+        {"comment": "\x00"},
+        {"verdict": ["a", "b"]},
+        {"flags": ["f"] * 99},
+    ):
+        with refuses(ReviewRefused, "draft_unreadable"):
+            save_draft(first, data, actor=rita, at=noon)
     assert not ReviewDraft.objects.exists()
 
 
@@ -210,30 +184,22 @@ def test_a_review_that_did_not_see_the_newest_version_is_refused_with_it(
     assert submit_review(first, good_judgement(comment="chosen"), actor=rita, at=noon, basis=seen).version == 2
 
 
-def test_a_review_is_stored_and_its_draft_goes(first: Assignment, rita: User, noon: datetime) -> None:
+@pytest.mark.logs("review.submitted")
+def test_a_review_is_stored_once_its_draft_goes_and_a_change_is_a_new_version(
+    first: Assignment, rita: User, noon: datetime
+) -> None:
     answer(first, rita, noon)
     save_draft(first, {"comment": "half a"}, actor=rita, at=noon)
-    review = submit_review(first, good_judgement(comment="whole"), actor=rita, at=noon, simulated=True)
+    whole = good_judgement(comment="whole")
+    review = submit_review(first, whole, actor=rita, at=noon, simulated=True)
     assert (review.version, review.verdict, review.comment, review.simulated) == (1, "accept", "whole", True)
     assert not ReviewDraft.objects.exists()
     first.refresh_from_db()
     assert first.state == AssignmentState.SUBMITTED
-
-
-@pytest.mark.logs("review.submitted")
-def test_a_change_is_a_new_version_and_the_old_one_stays(first: Assignment, rita: User, noon: datetime) -> None:
-    answer(first, rita, noon)
-    submit_review(first, good_judgement(), actor=rita, at=noon)
+    assert submit_review(first, whole, actor=rita, at=noon + timedelta(minutes=5), simulated=True) == review
     changed = submit_review(first, good_judgement(verdict="revise", reasoning="r"), actor=rita, at=noon)
     assert [(r.version, r.verdict) for r in Review.objects.order_by("version")] == [(1, "accept"), (2, "revise")]
     assert changed.version == 2
-
-
-def test_the_same_review_again_is_the_stored_one(first: Assignment, rita: User, noon: datetime) -> None:
-    answer(first, rita, noon)
-    stored = submit_review(first, good_judgement(), actor=rita, at=noon)
-    assert submit_review(first, good_judgement(), actor=rita, at=noon + timedelta(minutes=5)) == stored
-    assert Review.objects.count() == 1
 
 
 def test_no_review_before_the_blind_answer(first: Assignment, rita: User, noon: datetime) -> None:
@@ -288,21 +254,14 @@ def test_skipped_questions_come_back_at_the_end(rita: User, noon: datetime) -> N
     assert next_assignment(rita, review_round) is None
 
 
-def test_a_question_answered_blind_is_the_place_to_go_on(rita: User, noon: datetime) -> None:
-    review_round = make_round(rita)
-    answer(assignments_of(rita, review_round)[0], rita, noon)
-    assert next_assignment(rita, review_round) == assignments_of(rita, review_round)[0]
-
-
-@pytest.mark.parametrize("reason", ["", "   ", "x" * 301])
-def test_skipping_needs_a_reason(first: Assignment, rita: User, noon: datetime, reason: str) -> None:
-    with refuses(ReviewRefused, "incomplete"):
-        skip(first, reason, actor=rita, at=noon)
+def test_skipping_needs_a_reason_and_a_question_that_is_not_submitted(
+    first: Assignment, rita: User, noon: datetime
+) -> None:
+    for reason in ("", "   ", "x" * 301):
+        with refuses(ReviewRefused, "incomplete"):
+            skip(first, reason, actor=rita, at=noon)
     first.refresh_from_db()
     assert first.state == AssignmentState.WAITING
-
-
-def test_a_submitted_question_cannot_be_skipped(first: Assignment, rita: User, noon: datetime) -> None:
     answer(first, rita, noon)
     submit_review(first, good_judgement(), actor=rita, at=noon)
     with refuses(ReviewRefused, "changed"):
@@ -314,6 +273,7 @@ def test_progress_counts_what_is_still_the_reviewers(rita: User, noon: datetime)
     one, two, three, _four = assignments_of(rita, review_round)
     Assignment.objects.filter(pk=two.pk).update(state=AssignmentState.WITHDRAWN)
     answer(one, rita, noon)
+    assert next_assignment(rita, review_round) == one  # a question answered blind is the place to go on
     submit_review(one, good_judgement(), actor=rita, at=noon)
     progress = progress_at(three)
     assert (progress.place, progress.n_submitted, progress.n_all) == (2, 1, 3)

@@ -74,22 +74,20 @@ def test_incomplete_blind_answers(blind: Blind, code: str) -> None:
     assert [problem.code for problem in check_blind(blind)] == [code]
 
 
-def test_nothing_is_preselected_so_none_has_to_be_said() -> None:
-    _blind, problems = parse_blind({"difficulty": ["easy"]})
-    assert [(p.field, p.code) for p in problems] == [("best", "missing")]
-    blind, problems = parse_blind({"best": ["none"], "difficulty": ["easy"]})
-    assert problems == []
-    assert (blind.best, blind.defensible) == ("", ())
-
-
-def test_none_and_a_defensible_option_contradict_each_other() -> None:
-    _blind, problems = parse_blind({"best": ["none"], "defensible": ["A"], "difficulty": ["easy"]})
-    assert [p.code for p in problems] == ["no_best"]
-
-
-def test_an_empty_step_one_names_both_fields() -> None:
-    _blind, problems = parse_blind({})
-    assert [p.field for p in problems] == ["best", "difficulty"]
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ({}, [("best", "missing"), ("difficulty", "missing")]),
+        ({"difficulty": ["easy"]}, [("best", "missing")]),  # nothing is preselected, so none has to be said
+        ({"best": ["none"], "defensible": ["A"], "difficulty": ["easy"]}, [("best", "no_best")]),
+        ({"best": ["none"], "difficulty": ["easy"]}, []),
+    ],
+)
+def test_what_step_one_lacks(sent: dict[str, list[str]], expected: list[tuple[str, str]]) -> None:
+    blind, problems = parse_blind(sent)
+    assert [(one.field, one.code) for one in problems] == expected
+    if not expected:
+        assert (blind.best, blind.defensible) == ("", ())
 
 
 # --- what follows ---------------------------------------------------------------------------------
@@ -115,11 +113,8 @@ def test_flags_that_follow_from_step_one_and_what_is_said_of_it(
     assert following_flags(make_blind(best, further, "easy"), "B", disagreement) == flags
 
 
-def test_nothing_follows_where_no_blind_answer_was_asked() -> None:
-    assert following_flags(None, "B") == ()
-
-
 def test_following_flags_stand_unless_withdrawn_and_the_order_is_that_of_the_vocabulary() -> None:
+    assert following_flags(None, "B") == ()  # where no blind answer was asked
     judgement = good_judgement(flags=("other", "needs_prior"))
     assert flags_set(judgement, ground("B", "C")) == ["several_valid", "needs_prior", "other"]
     judgement = good_judgement(withdrawn_flags=("several_valid",), comment="why")
@@ -128,8 +123,21 @@ def test_following_flags_stand_unless_withdrawn_and_the_order_is_that_of_the_voc
 
 
 # --- steps 2 and 3 --------------------------------------------------------------------------------
-def test_a_complete_judgement_has_no_problem() -> None:
-    assert codes(good_judgement(), ground()) == []
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, []),
+        ({"flags": ("ugly",)}, [("flags", "unknown_flag")]),
+        *(({"verdict": verdict}, [("verdict", "missing")]) for verdict in ("", "maybe", "Accept")),
+        ({"comment": "x" * (TEXT_LIMIT + 1)}, [("comment", "too_long")]),
+        ({"category": "x" * 201}, [("category", "too_long")]),
+        ({"grades": {**good_judgement().grades, "beauty": 5}}, [("grades", "unknown_grade")]),
+    ],
+)
+def test_a_judgement_that_is_complete_and_what_the_form_does_not_know(
+    changes: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    assert codes(good_judgement(**changes), ground()) == expected
 
 
 @pytest.mark.parametrize("name", PAPER.grades)
@@ -146,12 +154,6 @@ def test_a_grade_is_one_of_five_numbers_or_cannot_judge(grade: object) -> None:
     assert codes(good_judgement(grades=grades), ground()) == [("image_alignment", "unknown_grade")]
 
 
-def test_a_grade_that_the_form_does_not_know() -> None:
-    assert ("grades", "unknown_grade") in codes(
-        good_judgement(grades={**good_judgement().grades, "beauty": 5}), ground()
-    )
-
-
 @pytest.mark.parametrize("name", ["needs_image", "relevant"])
 def test_both_choices_are_required(name: str) -> None:
     assert codes(good_judgement(**{name: ""}), ground()) == [(name, "missing")]
@@ -165,16 +167,8 @@ def test_a_low_grade_needs_a_flag_or_a_comment(grade: int) -> None:
     assert codes(good_judgement(grades=grades), ground()) == [("comment", "low_grade")]
     assert codes(good_judgement(grades=grades, comment="restates the key"), ground()) == []
     assert codes(good_judgement(grades=grades, flags=("unsound",)), ground()) == []
-
-
-def test_a_flag_that_follows_is_a_flag_for_a_low_grade() -> None:
-    grades = {**good_judgement().grades, "explanation_clarity": 2}
-    assert codes(good_judgement(grades=grades), ground("B", "D")) == []
-
-
-def test_cannot_judge_is_never_a_low_grade() -> None:
-    grades = dict.fromkeys(PAPER.grades, "cannot_judge")
-    assert codes(good_judgement(grades=grades), ground()) == []
+    assert codes(good_judgement(grades=grades), ground("B", "D")) == []  # a flag that follows is one
+    assert codes(good_judgement(grades=dict.fromkeys(PAPER.grades, "cannot_judge")), ground()) == []
 
 
 @pytest.mark.parametrize("flag", FOLLOWING)
@@ -224,25 +218,13 @@ def test_withdrawing_needs_a_flag_that_follows_and_a_comment() -> None:
     assert codes(good_judgement(withdrawn_flags=("key_wrong",), comment="x"), where) == [("flags", "does_not_follow")]
 
 
-def test_states_something_not_in_the_report_needs_the_report() -> None:
-    judgement = good_judgement(flags=("hallucinated",))
-    assert codes(judgement, ground()) == [("flags", "report_first")]
-    assert codes(judgement, ground(report_opened=True)) == []
-
-
-def test_an_unknown_flag() -> None:
-    assert codes(good_judgement(flags=("ugly",)), ground()) == [("flags", "unknown_flag")]
-
-
-@pytest.mark.parametrize("verdict", ["", "maybe", "Accept"])
-def test_a_verdict_is_required(verdict: str) -> None:
-    assert codes(good_judgement(verdict=verdict), ground()) == [("verdict", "missing")]
-
-
-def test_cannot_judge_needs_a_reason_and_reasoning() -> None:
+def test_cannot_judge_needs_a_reason_and_what_is_not_in_the_report_needs_the_report() -> None:
+    hallucinated = good_judgement(flags=("hallucinated",))
+    assert codes(hallucinated, ground()) == [("flags", "report_first")]
+    assert codes(hallucinated, ground(report_opened=True)) == []
     judgement = good_judgement(verdict="cannot_judge")
     assert codes(judgement, ground()) == [("verdict_reason", "missing"), ("reasoning", "missing")]
-    assert codes(good_judgement(verdict="cannot_judge", verdict_reason="r", reasoning="w"), ground()) == []
+    assert codes(replace(judgement, verdict_reason="r", reasoning="w"), ground()) == []
 
 
 @pytest.mark.parametrize(
@@ -262,11 +244,6 @@ def test_when_clinical_reasoning_is_due(verdict: str, where: Ground, due: bool) 
     assert needs_reasoning(good_judgement(verdict=verdict), where) is due
     found = codes(good_judgement(verdict=verdict), where)
     assert (("reasoning", "missing") in found) is due
-
-
-def test_texts_have_a_length() -> None:
-    assert codes(good_judgement(comment="x" * (TEXT_LIMIT + 1)), ground()) == [("comment", "too_long")]
-    assert codes(good_judgement(category="x" * 201), ground()) == [("category", "too_long")]
 
 
 def test_problems_come_in_the_order_of_the_form_and_say_what_to_do() -> None:
