@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ from annotation.statistics.kernels.comparing import (
 )
 from annotation.statistics.kernels.intervals import wilson
 from annotation.statistics.kernels.proportions import clustered_accuracy
+from annotation.statistics.kernels.ranking import ranked_pairs
 
 cells = st.integers(0, 120)
 tables = st.builds(PairedTable, cells, cells, cells, cells).filter(lambda table: table.n > 0)
@@ -174,8 +176,8 @@ def test_what_cannot_be_compared_says_why() -> None:
 
 def test_exams_that_do_not_differ_have_no_interval() -> None:
     first, cluster = np.tile([1, 0], 12), np.repeat(np.arange(12), 2)
-    found = clustered_difference(first, 1 - first, cluster)
-    assert (found.difference.value, found.difference.ci95, found.difference.flags) == (0.0, None, ("no_variation",))
+    found = clustered_difference(first, 1 - first, cluster).difference
+    assert (found.value, found.ci95, found.flags) == (0.0, None, ("no_variation",))
 
 
 def test_exams_that_do_not_differ_are_not_told_apart_by_rounding() -> None:
@@ -195,12 +197,9 @@ def test_exams_that_do_not_differ_are_not_told_apart_by_rounding() -> None:
 
 
 def test_what_may_be_claimed() -> None:
-    assert is_superior((0.001, 0.2))
-    assert not is_superior((0.0, 0.2))
-    assert is_non_inferior(0.025)
-    assert not is_non_inferior(0.0251)
-    assert is_equivalent(0.05)
-    assert not is_equivalent(0.0501)
+    assert [is_superior((low, 0.2)) for low in (0.001, 0.0)] == [True, False]
+    assert [is_non_inferior(p) for p in (0.025, 0.0251)] == [True, False]
+    assert [is_equivalent(p) for p in (0.05, 0.0501)] == [True, False]
     with pytest.raises(ValueError, match="margin"):
         noninferiority_p(0.1, 0.02, 9, 0)
 
@@ -234,3 +233,24 @@ def test_differences_of_many_tables_are_those_of_each() -> None:
         assert (found.value, found.n, found.flags, found.reason) == (alone.value, alone.n, alone.flags, alone.reason)
         assert found.ci95 == (None if alone.ci95 is None else pytest.approx(alone.ci95, abs=1e-12))
     assert differences([]) == []
+
+
+# --- every pair of many raters at once: what the kernels of one pair say --------------------------
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_pairs_by_cluster_are_those_of_each_pair(missing: float) -> None:
+    rng = np.random.default_rng(7)
+    cluster = rng.integers(0, 60, 240)
+    correct = (rng.random((6, 240)) < np.linspace(0.5, 0.8, 6)[:, None]).astype(np.int8)
+    correct[rng.random(correct.shape) < missing] = -1
+    pairs = ranked_pairs(correct, cluster, clustered=True)
+    assert [(one.first, one.second) for one in pairs] == list(combinations(range(6), 2))
+    for one in pairs:
+        rows = correct[one.first], correct[one.second], cluster
+        assert one.difference == clustered_difference(*rows).difference
+        assert one.p == cluster_mcnemar_chi2(*rows).p
+
+
+def test_a_pair_without_a_common_question_is_open() -> None:
+    correct = np.array([[1] * 20 + [-1] * 20, [-1] * 20 + [1] * 20], dtype=np.int8)
+    (pair,) = ranked_pairs(correct, np.arange(40) // 2, clustered=True)
+    assert (pair.p, pair.better, pair.difference.value) == (None, None, None)

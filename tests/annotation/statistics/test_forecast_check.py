@@ -15,15 +15,12 @@ QUICK = 300
 
 @pytest.mark.parametrize("planned", DESIGNS, ids=lambda planned: planned.name)
 def test_the_forecast_tells_what_simulated_studies_show(planned: Planned) -> None:
+    """The forecast of the first, ten points with five readers and 200 cases, was once 96 %."""
     found = check(planned, QUICK)
     assert abs(found.share - found.power) <= 0.08  # 300 studies tell a share to about six points
-
-
-def test_ten_points_with_five_readers_and_200_cases_are_found_in_two_of_three_studies() -> None:
-    """The forecast once promised 96 %."""
-    found = check(DESIGNS[0], QUICK)
-    assert found.power == pytest.approx(0.653, abs=0.001)
-    assert 0.57 <= found.share <= 0.73
+    if planned is DESIGNS[0]:
+        assert found.power == pytest.approx(0.653, abs=0.001)
+        assert 0.57 <= found.share <= 0.73
 
 
 def test_the_simulated_studies_have_what_is_assumed() -> None:

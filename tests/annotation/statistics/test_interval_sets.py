@@ -103,12 +103,8 @@ def test_few_disagreements_are_flagged() -> None:
 
 def test_a_pair_does_not_depend_on_who_else_is_there() -> None:
     three = answers_of(0.6, 0.7, 0.8)
-    assert of_pairs(three)[2].results == of_pairs(three[1:])[0].results
-
-
-def test_a_pair_of_clusters_does_not_depend_on_who_else_is_there() -> None:
-    three, exams = answers_of(0.6, 0.7, 0.8), units_of(np.arange(N) // 3)
-    assert of_pairs(three, exams)[2].results == of_pairs(three[1:], exams)[0].results
+    for units in (QUESTIONS, units_of(np.arange(N) // 3)):
+        assert of_pairs(three, units)[2].results == of_pairs(three[1:], units)[0].results
 
 
 def test_questions_that_repeat_in_their_cluster_widen_the_interval() -> None:
