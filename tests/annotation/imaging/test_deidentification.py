@@ -27,6 +27,7 @@ from annotation.imaging.kernels.masking import blackened, boxes_within, crops_ar
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.annotation.imaging.test_windowing import CURVE, lut
 
+Box = tuple[int, int, int, int]
 KEY = b"a key of the tests"
 SECRETS = ("SECRET", "MRN-0001", "20240203", "PENHOLLOW", "1.2.3.4")
 
@@ -56,24 +57,16 @@ def telling_file() -> bytes:
     return b"SECRET PREAMBLE".ljust(128, b"\0") + data[128:] + b"SECRET TAIL"
 
 
-def test_nothing_that_tells_survives() -> None:
-    data, _made = rebuilt(read_image(telling_file()))
+def test_nothing_that_tells_survives_but_what_is_allowed_and_the_procedure_is_named() -> None:
+    data, made = rebuilt(read_image(telling_file()))
     lowered = data.upper()
     assert not [secret for secret in SECRETS if secret.encode() in lowered]
     assert data[:128] == bytes(128)
-
-
-def test_the_procedure_is_named_in_the_object() -> None:
-    _data, made = rebuilt(read_image(telling_file()))
     assert made.PatientIdentityRemoved == "YES"
     assert made.DeidentificationMethod[0].startswith(VERSION)
     assert [item.CodeValue for item in made.DeidentificationMethodCodeSequence] == ["113100", "113108"]
     assert made.LongitudinalTemporalInformationModified == "REMOVED"
     assert (made.PatientAge, made.PatientSex) == ("090Y", "F")
-
-
-def test_only_allowed_attributes_are_there() -> None:
-    _data, made = rebuilt(read_image(telling_file()))
     always = {
         *("PatientName", "PatientID", "PatientBirthDate", "StudyDate", "StudyTime", "AccessionNumber", "StudyID"),
         *("ReferringPhysicianName", "StudyInstanceUID", "SeriesInstanceUID", "SOPInstanceUID", "SeriesNumber"),
@@ -129,16 +122,12 @@ def test_uids_are_keyed_and_consistent_in_an_exam() -> None:
     assert keyed_names(b"another key", source, exam="1.2.3", image="1.2.3.4").study_uid != first.study_uid
 
 
-def test_a_uid_is_a_valid_one() -> None:
+def test_a_uid_is_a_valid_one_and_no_number_has_no_pseudonym() -> None:
     for value in ("a", "b", "c"):
         uid = pydicom.uid.UID(keyed_uid(KEY, "image", value))
         assert uid.is_valid
         assert len(uid) <= 44
-
-
-def test_no_number_has_no_pseudonym() -> None:
-    assert keyed_pseudonym(KEY, "patient", "") == ""
-    assert len(keyed_pseudonym(KEY, "patient", "1")) == 16
+    assert [len(keyed_pseudonym(KEY, "patient", number)) for number in ("", "1")] == [0, 16]
 
 
 # --- Blacking out in the stored pixel values ---
@@ -179,30 +168,33 @@ def test_the_method_is_noted_once() -> None:
     assert len(twice.DeidentificationMethodCodeSequence) == 1
 
 
-def test_boxes_are_cut_to_the_image() -> None:
+def test_boxes_are_cut_to_the_image_and_two_may_cover_one_together() -> None:
     boxes = [(-5, -5, 10, 10), (95, 45, 50, 50), (200, 0, 5, 5), (0, 0, 0, 4)]
     assert boxes_within(boxes, columns=100, rows=50) == [(0, 0, 5, 5), (95, 45, 5, 5)]
-
-
-def test_covered_by_two_boxes_together() -> None:
     assert is_covered((0, 0, 10, 10), [(0, 0, 5, 10), (5, 0, 5, 10)])
     assert not is_covered((0, 0, 10, 10), [(0, 0, 5, 10)])
 
 
 # --- Parts of an image around the text that was found in it ---
-def test_each_box_has_its_crop_with_what_lies_around_it() -> None:
-    boxes = [(500, 900, 200, 30), (100, 100, 300, 40)]
-    assert crops_around(boxes, columns=1000, rows=1000) == [(76, 76, 348, 88), (482, 882, 236, 66)]
-
-
-def test_what_lies_close_together_is_shown_once() -> None:
-    lines = [(100, 100, 300, 40), (700, 700, 50, 40), (100, 190, 200, 40), (120, 145, 90, 40)]
-    [block, other] = crops_around(lines, columns=1000, rows=1000)
-    assert block == (76, 76, 348, 178)
-    assert other == (676, 676, 98, 88)
-
-
-def test_a_crop_stays_within_the_image() -> None:
-    assert crops_around([(0, 0, 20, 8), (70, 55, 40, 8)], columns=80, rows=60) == [(0, 0, 25, 13), (65, 50, 15, 10)]
-    assert crops_around([(500, 500, 9, 9)], columns=80, rows=60) == []
-    assert crops_around([], columns=80, rows=60) == []
+@pytest.mark.parametrize(
+    ("boxes", "size", "crops"),
+    [
+        pytest.param(
+            [(500, 900, 200, 30), (100, 100, 300, 40)],
+            (1000, 1000),
+            [(76, 76, 348, 88), (482, 882, 236, 66)],
+            id="each with what lies around it",
+        ),
+        pytest.param(
+            [(100, 100, 300, 40), (700, 700, 50, 40), (100, 190, 200, 40), (120, 145, 90, 40)],
+            (1000, 1000),
+            [(76, 76, 348, 178), (676, 676, 98, 88)],
+            id="what lies close together once",
+        ),
+        pytest.param([(0, 0, 20, 8), (70, 55, 40, 8)], (80, 60), [(0, 0, 25, 13), (65, 50, 15, 10)], id="within it"),
+        pytest.param([(500, 500, 9, 9)], (80, 60), [], id="beside it"),
+        pytest.param([], (80, 60), [], id="none"),
+    ],
+)
+def test_crops_around_boxes(boxes: list[Box], size: tuple[int, int], crops: list[Box]) -> None:
+    assert crops_around(boxes, columns=size[0], rows=size[1]) == crops

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import PIL
@@ -54,20 +55,18 @@ def test_what_public_scripts_do_with_it_loses_nearly_all_of_them() -> None:
     assert (greys == 255).mean() > 0.99, PIL.__version__
 
 
-@pytest.mark.parametrize("inverted", [False, True])
-def test_it_is_what_a_reviewer_sees(inverted: bool) -> None:
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"bits_stored": 12, "windows": (Window(1500, 2000),), "padding": (0, 40)},
+        {"bits_stored": 12, "windows": (Window(1500, 2000),), "padding": (0, 40), "is_inverted": True},
+        {"bits_stored": 12, "voi_luts": (LookupTable(10, 12, np.linspace(0, 4095, 200).astype(np.uint16)),)},
+    ],
+    ids=["window", "inverted", "table of the scanner"],
+)
+def test_it_is_what_a_reviewer_sees(attributes: dict[str, Any]) -> None:
     pixels = np.random.default_rng(1).integers(0, 4096, (60, 80)).astype(np.uint16)
-    payload, display = prepared(
-        pixels, bits_stored=12, is_inverted=inverted, windows=(Window(1500, 2000),), padding=(0, 40)
-    )
-    png, _width, _height = picture_of(payload, display.as_json(), policy_named(STORED))
-    assert np.array_equal(greys_of(png), as_8bit(payload, display))
-
-
-def test_a_table_of_the_scanner_is_kept_through_the_stored_display() -> None:
-    pixels = np.arange(256, dtype=np.uint16).reshape(16, 16)
-    lut = LookupTable(10, 12, np.linspace(0, 4095, 200).astype(np.uint16))
-    payload, display = prepared(pixels, bits_stored=8, voi_luts=(lut,))
+    payload, display = prepared(pixels, **attributes)
     png, _width, _height = picture_of(payload, display.as_json(), policy_named(STORED))
     assert np.array_equal(greys_of(png), as_8bit(payload, display))
 

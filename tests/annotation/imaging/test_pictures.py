@@ -63,18 +63,17 @@ def test_16_bit_interlaced_rows_are_counted_by_pass() -> None:
     assert np.array_equal(read_png(data)[0], deep)
 
 
-def test_transparency_is_refused() -> None:
+def test_transparency_and_the_colours_of_print_are_refused() -> None:
     with refuses(ImageRefused, "transparent"):
         read_png(save(Image.new("RGBA", (9, 9), (1, 1, 1, 100)), "PNG"))
+    with refuses(ImageRefused, "colour_space"):
+        read_jpeg(save(Image.new("CMYK", (16, 16)), "JPEG"))
 
 
-def test_text_and_trailing_bytes_never_reach_the_decoder() -> None:
+def test_text_and_trailing_bytes_never_reach_the_decoder_and_a_bomb_of_text_costs_nothing() -> None:
     notes = PngImagePlugin.PngInfo()
     notes.add_text("Patient", "Sally Secret" * 1000, zip=True)
     assert np.array_equal(read_png(png(pnginfo=notes) + b"<script>")[0], GREY)
-
-
-def test_a_bomb_of_text_costs_nothing() -> None:
     data = png()
     bomb = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(50_000_000), 9))
     assert np.array_equal(read_png(data[:33] + bomb + data[33:])[0], GREY)
@@ -116,11 +115,6 @@ def test_a_jpeg_is_read_and_every_cut_of_it_refused(options: dict[str, Any]) -> 
 def test_a_colour_jpeg_comes_as_luminance() -> None:
     data = save(Image.fromarray(GREY).convert("RGB"), "JPEG", quality=95)
     assert np.abs(read_jpeg(data)[0].astype(int) - GREY).mean() < 4
-
-
-def test_a_cmyk_jpeg_is_refused() -> None:
-    with refuses(ImageRefused, "colour_space"):
-        read_jpeg(save(Image.new("CMYK", (16, 16)), "JPEG"))
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
