@@ -67,17 +67,15 @@ def test_the_message_is_sent_after_the_commit(noon: datetime, nudges: list[str])
     assert nudges == [job.public_id]
 
 
-def test_a_job_runs_to_its_result(job: Job, noon: datetime) -> None:
+def test_a_job_runs_to_its_result_once(job: Job, noon: datetime, cora: User) -> None:
     assert running.run(job.public_id, clock=lambda: noon)
-    assert refreshed(job).state == JobState.SUCCEEDED
-    assert job.result == {"steps": 2}
+    assert not running.run(job.public_id, clock=lambda: noon), "a second message changes nothing"
+    assert (refreshed(job).state, job.attempts, job.result) == (JobState.SUCCEEDED, 1, {"steps": 2})
     assert (job.progress_done, job.progress_total) == (2, 2)
-
-
-def test_a_second_message_changes_nothing(job: Job, noon: datetime) -> None:
-    running.run(job.public_id, clock=lambda: noon)
-    assert not running.run(job.public_id, clock=lambda: noon)
-    assert refreshed(job).attempts == 1
+    with refuses(JobRefused, "over"):
+        queueing.cancel(job, actor=cora, at=noon)
+    with refuses(JobRefused, "not_failed"):
+        queueing.retry(job, actor=cora, at=noon)
 
 
 def test_a_failure_says_what_was_wrong(job: Job, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,12 +108,6 @@ def test_a_running_job_is_cancelled_at_its_next_report(
     assert refreshed(job).state == JobState.CANCELLED
 
 
-def test_a_job_that_is_over_cannot_be_cancelled(job: Job, noon: datetime, cora: User) -> None:
-    running.run(job.public_id, clock=lambda: noon)
-    with refuses(JobRefused, "over"):
-        queueing.cancel(job, actor=cora, at=noon)
-
-
 @pytest.mark.logs("job.retried")
 def test_a_failed_job_is_tried_again(job: Job, noon: datetime, cora: User) -> None:
     Job.objects.filter(pk=job.pk).update(state=JobState.FAILED, error="disk full", attempts=1)
@@ -125,30 +117,19 @@ def test_a_failed_job_is_tried_again(job: Job, noon: datetime, cora: User) -> No
     assert job.error == ""
 
 
-def test_a_succeeded_job_is_not_tried_again(job: Job, noon: datetime, cora: User) -> None:
-    running.run(job.public_id, clock=lambda: noon)
-    with refuses(JobRefused, "not_failed"):
-        queueing.retry(job, actor=cora, at=noon)
-
-
 def abandon(job: Job, *, since: datetime, attempts: int = 1) -> None:
     Job.objects.filter(pk=job.pk).update(state=JobState.RUNNING, runner="dead", heartbeat_at=since, attempts=attempts)
 
 
-def test_a_job_of_a_killed_worker_is_found_and_run_again(job: Job, noon: datetime, nudges: list[str]) -> None:
+def test_a_job_of_a_killed_worker_is_found_and_run_again_three_times_in_all(
+    job: Job, noon: datetime, nudges: list[str]
+) -> None:
     abandon(job, since=noon)
+    assert queueing.requeue_abandoned(at=noon + timedelta(seconds=5)) == 0, "one that beats is left alone"
     queueing.sweep(at=noon + timedelta(minutes=2))
     assert nudges == [job.public_id]
     assert running.run(job.public_id, clock=lambda: noon)
     assert refreshed(job).state == JobState.SUCCEEDED
-
-
-def test_a_job_that_beats_is_left_alone(job: Job, noon: datetime) -> None:
-    abandon(job, since=noon)
-    assert queueing.requeue_abandoned(at=noon + timedelta(seconds=5)) == 0
-
-
-def test_after_three_attempts_a_job_fails(job: Job, noon: datetime) -> None:
     abandon(job, since=noon, attempts=3)
     queueing.requeue_abandoned(at=noon + timedelta(minutes=2))
     assert refreshed(job).state == JobState.FAILED
@@ -387,14 +368,12 @@ def test_a_job_is_followed_with_a_bar_until_it_ends(
     assert looks.count(jobs.SECONDS_BETWEEN_LOOKS) == 1
 
 
-def test_a_job_that_failed_says_why_with_status_1(job: Job) -> None:
+def test_a_job_that_failed_says_why_with_status_1_and_one_that_is_not_there_with_2(job: Job) -> None:
     Job.objects.update(state=JobState.FAILED, error="the disk is full")
-    with pytest.raises(CommandError, match="failed: the disk is full") as refused:
-        told(job.public_id)
-    assert refused.value.returncode == 1
-
-
-def test_a_job_that_is_not_there_is_told_with_status_2(db: None) -> None:
-    with pytest.raises(CommandError, match="there is no job nonsense") as refused:
-        told("nonsense")
-    assert refused.value.returncode == 2
+    for name, said, status in (
+        (job.public_id, "failed: the disk is full", 1),
+        ("nonsense", "there is no job nonsense", 2),
+    ):
+        with pytest.raises(CommandError, match=said) as refused:
+            told(name)
+        assert refused.value.returncode == status

@@ -30,20 +30,8 @@ OPTIONS = ("An aortic knob", "Pneumothorax", "Visible ribs on both sides", "A ga
 NAMED = {
     "A": ("A", " A ", "The best answer is A.", "Answer A", "The answer is A, not B", "A is correct.", "A)"),
     "B": (
-        *(
-            "B.",
-            "**B**",
-            "(b)",
-            "[B]",
-            "'B'",
-            "$B$",
-            "Ｂ",
-            "B - left",
-            "B: left",
-            "B.Pneumothorax",
-            "Answer:B",
-            "Answer B",
-        ),
+        *("B.", "**B**", "(b)", "[B]", "'B'", "$B$", "Ｂ", "B - left", "B: left", "B.Pneumothorax", "Answer:B"),
+        "Answer B",
         *("The answer is B", "**Answer:** B", "**Final Answer**: **B**", "### Answer\nB", "Let me think.\n\nB"),
         *("<answer> B. Pneumothorax </answer>", "<think>The answer is A</think>\nB", "The answer is $B$."),
         *("Option A is wrong. Option B is right.", "I choose B over A", "The correct answer is (b) because it fits"),
@@ -111,10 +99,8 @@ def test_the_answers_that_were_read_wrong(shared_data: Path) -> None:
 KINDS = {
     "thoughts": (
         *("perhaps A\n</think>\n\nB", "<thought>The answer is A</thought>B", "◁think▷The answer is A◁/think▷B"),
-        *(
-            "<reasoning>The answer is A.</reasoning><answer>B</answer>",
-            "[THINK]The answer is A.[/THINK]The answer is B",
-        ),
+        "<reasoning>The answer is A.</reasoning><answer>B</answer>",
+        "[THINK]The answer is A.[/THINK]The answer is B",
         *("<seed:think>The answer is A</seed:think>B", "<unused94>thought\nThe answer is C.<unused95>It is **B**."),
         "<|channel|>analysis<|message|>Is it A?<|end|><|start|>assistant<|channel|>final<|message|>The answer is B.",
         "analysisThe person asks. The answer is A? No.assistantfinalB",
@@ -122,17 +108,8 @@ KINDS = {
         *("## Thinking\n\nThe answer is A?\n\n## Final Response\n\nB", "<think>A</think>The answer is B.<think>A"),
     ),
     "marks of a turn, and what nobody sees": (
-        *(
-            "B<|im_end|>",
-            "Answer: B</s>",
-            "B<end_of_turn>",
-            "B<|eot_id|>",
-            "B\u200b",
-            "\ufeffB",
-            "assistant\nB",
-            "Ⓑ",
-            "✅ B",
-        ),
+        *("B<|im_end|>", "Answer: B</s>", "B<end_of_turn>", "B<|eot_id|>", "B\u200b", "\ufeffB", "assistant\nB", "Ⓑ"),
+        "✅ B",
     ),
     "a text that goes on": (
         *("Answer: B\n\nQuestion: What is seen?\nAnswer: C", "B\nUser: Why?\nAssistant: A", "B.\nQ: another\nA: C"),
@@ -145,55 +122,27 @@ KINDS = {
         *("B Pneumothorax", "The lung edge is seen, so the correct answer is **Pneumothorax**."),
     ),
     "fields of JSON": (
-        *(
-            '{"final_answer": "B"}',
-            '{"answer": {"letter": "B"}}',
-            '{"selected_option": "B"}',
-            '{"Answer": "B. Pneumothorax"}',
-        ),
+        *('{"final_answer": "B"}', '{"answer": {"letter": "B"}}', '{"selected_option": "B"}'),
+        '{"Answer": "B. Pneumothorax"}',
         '```json\n{"explanation": "The answer is not A: clear", "answer": "B"}\n```',
         '{"explanation": "he wrote \\"answer\\": \\"A\\"", "answer": "B", "more": "cut',
     ),
     "everyday words": (
-        *(
-            "Ans: B",
-            "Answer -> B",
-            "Answer → B",
-            "I'd choose B.",
-            "It must be B.",
-            "Select B.",
-            "Thus, B.",
-            "Probably B.",
-        ),
+        *("Ans: B", "Answer -> B", "Answer → B", "I'd choose B.", "It must be B.", "Select B.", "Thus, B."),
+        "Probably B.",
         *("The answer is likely B.", "The correct option appears to be (B).", "My answer would most likely be B."),
-        *(
-            "- B. Pneumothorax",
-            "* **B** - Pneumothorax",
-            "B (confidence: 85%)",
-            "B, 85%",
-            "<answer>B",
-            "B = Pneumothorax",
-        ),
-        *(
-            "Selection: B",
-            "Diagnosis: B",
-            "### Response: B",
-            "B is most likely.",
-            "Option B best describes it.",
-            "B\nB\nB",
-        ),
+        *("- B. Pneumothorax", "* **B** - Pneumothorax", "B (confidence: 85%)", "B, 85%", "<answer>B"),
+        "B = Pneumothorax",
+        *("Selection: B", "Diagnosis: B", "### Response: B", "B is most likely.", "Option B best describes it."),
+        "B\nB\nB",
         *("Between option A and option B, option B is better.", "The answer is not A but B.", "Correct answer - B"),
         "A: incorrect, it is clear.\nB: correct, an edge is seen.\nC: incorrect.\nD: incorrect.",
         "(A) is ruled out, (C) is ruled out, (D) is ruled out. So (B).",
     ),
     "a tag that names no letter": ("<answer>see above</answer> The answer is B.", r"\boxed{} The answer is B"),
     "other languages": (
-        *(
-            "La bonne réponse est la B.",
-            "La respuesta correcta es B",
-            "A resposta correta é a B",
-            "La risposta corretta è B",
-        ),
+        *("La bonne réponse est la B.", "La respuesta correcta es B", "A resposta correta é a B"),
+        "La risposta corretta è B",
         *("Die richtige Antwort lautet B.", "Rätt svar är B", "Правильный ответ — B", "Đáp án: B", "الإجابة: B"),
         *("正确答案为B", "故选B。", "选B", "答えはBです。", "正解：B", "정답은 B입니다", "정답: B"),
     ),
@@ -212,26 +161,12 @@ def test_an_answer_as_models_write_it(kind: str, raw: str) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        *(
-            "<think>Let me think. The answer is B",
-            "<unused94>thought\nThe answer is A",
-            "<think>The answer is B</think>",
-        ),
-        *(
-            "Answer: hepatitis B",
-            "The answer is Visible",
-            "The finding is a D-dimer",
-            "Line A is in place.",
-            "None",
-            "AB",
-        ),
-        *(
-            "As an AI, I cannot interpret images.",
-            '{"answer": ""}',
-            '{"answer": "E"}',
-            "Type B dissection",
-            "It is not B.",
-        ),
+        *("<think>Let me think. The answer is B", "<unused94>thought\nThe answer is A"),
+        "<think>The answer is B</think>",
+        *("Answer: hepatitis B", "The answer is Visible", "The finding is a D-dimer", "Line A is in place.", "None"),
+        "AB",
+        *("As an AI, I cannot interpret images.", '{"answer": ""}', '{"answer": "E"}', "Type B dissection"),
+        "It is not B.",
     ],
 )
 def test_an_answer_that_is_none(raw: str) -> None:
@@ -241,13 +176,8 @@ def test_an_answer_that_is_none(raw: str) -> None:
 @pytest.mark.parametrize(
     "raw",
     [
-        *(
-            "A or C",
-            "The answer is A. The answer is B.",
-            r"\boxed{A} or \boxed{B}",
-            '{"answer": "A or B"}',
-            "A: 60%, B: 40%",
-        ),
+        *("A or C", "The answer is A. The answer is B.", r"\boxed{A} or \boxed{B}", '{"answer": "A or B"}'),
+        "A: 60%, B: 40%",
         *("Both A and B are correct.", "Answer: An aortic knob (B)", "I am torn between (A) and (C)"),
     ],
 )
@@ -264,64 +194,14 @@ def test_the_longest_wording_that_fits_is_meant() -> None:
 
 
 PARTS = [
-    *(
-        "answer is ",
-        "answer: ",
-        "answer (",
-        "answer () ",
-        "final answer ",
-        "final answer is the ",
-        "option ",
-        "option a ",
-    ),
-    *(
-        "i choose ",
-        "it is ",
-        "not ",
-        "a is not ",
-        "A is the best ",
-        "a or ",
-        "a, ",
-        "a, b",
-        "o, ",
-        "y\n",
-        "e/",
-        "A, ",
-        "B) ",
-    ),
-    *(
-        "(B) ",
-        "(b)",
-        "B - ",
-        "(",
-        ")",
-        "[",
-        "{",
-        "{}",
-        '"',
-        "'",
-        "“",
-        "*",
-        "**",
-        "_",
-        "`",
-        "$",
-        ",",
-        ". ",
-        "& ",
-        "!",
-        "-",
-    ),
-    *(
-        "<answer>",
-        "<answer>B",
-        "</answer>",
-        "<think>",
-        "<think></think>",
-        "<think>x</think>\n",
-        r"\boxed{",
-        r"\boxed{{}",
-    ),
+    *("answer is ", "answer: ", "answer (", "answer () ", "final answer ", "final answer is the ", "option "),
+    "option a ",
+    *("i choose ", "it is ", "not ", "a is not ", "A is the best ", "a or ", "a, ", "a, b", "o, ", "y\n", "e/", "A, "),
+    "B) ",
+    *("(B) ", "(b)", "B - ", "(", ")", "[", "{", "{}", '"', "'", "“", "*", "**", "_", "`", "$", ",", ". ", "& ", "!"),
+    "-",
+    *("<answer>", "<answer>B", "</answer>", "<think>", "<think></think>", "<think>x</think>\n", r"\boxed{"),
+    r"\boxed{{}",
     *(r"\text{", " ", "\n", "\t", " \n", "\x1f", "\u00a0", "1", "é ", "答案", "ответ ", "Pneumothorax ", "a"),
 ]
 BEFORE = ["", "option a, b", "final answer", "The answer is ", "A", "final answer<think></think>"]
@@ -426,12 +306,6 @@ def test_an_exam_of_a_patient_whom_nobody_knows_is_swapped_with_none() -> None:
 SAID_OPTIONS = ["one", "two", "three", "four"]
 
 
-def test_each_option_stands_once_in_each_place_over_the_four_rotations() -> None:
-    shown = [rotated(SAID_OPTIONS, rotation) for rotation in range(4)]
-    assert shown[1] == ["two", "three", "four", "one"]
-    assert all({row[place] for row in shown} == set(SAID_OPTIONS) for place in range(4))
-
-
 def test_the_letter_of_a_rotation_leads_back_to_the_option_of_the_bank() -> None:
     for rotation in range(4):
         for place, letter in enumerate("ABCD"):
@@ -440,8 +314,10 @@ def test_the_letter_of_a_rotation_leads_back_to_the_option_of_the_bank() -> None
     assert canonical("", 3) == ""
 
 
-def test_the_variables_of_a_question() -> None:
+def test_each_option_stands_once_in_each_place_over_the_four_rotations() -> None:
+    shown = [rotated(SAID_OPTIONS, rotation) for rotation in range(4)]
+    assert shown[1] == ["two", "three", "four", "one"]
+    assert all({row[place] for row in shown} == set(SAID_OPTIONS) for place in range(4))
     found = question_values("Which?", SAID_OPTIONS, 3)
-    assert found["question"] == "Which?"
-    assert found["options"] == "A. four\nB. one\nC. two\nD. three"
+    assert (found["question"], found["options"]) == ("Which?", "A. four\nB. one\nC. two\nD. three")
     assert [found[f"option_{letter}"] for letter in "abcd"] == ["four", "one", "two", "three"]

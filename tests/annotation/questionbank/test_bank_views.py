@@ -305,9 +305,7 @@ def test_questions_are_found_by_what_became_of_their_reviews(coordinator: Client
     assert numbers(coordinator.get(address + "left")) == [3]
 
 
-def test_categories_are_a_tree_and_each_branch_a_filter(
-    client: Client, cora: User, ada: User, rita: User, tmp_path: Path
-) -> None:
+def test_categories_are_a_tree_and_each_branch_a_filter(client: Client, cora: User, ada: User, tmp_path: Path) -> None:
     places = [("Lung", "Base", "Opacity"), ("Lung", "Apex", ""), ("Lung", "", ""), ("Heart", "", "")]
     records = {
         f"q{n}": make_record(n, exam=n, **dict(zip(("category", "subcategory", "class"), place, strict=True)))
@@ -338,11 +336,10 @@ def test_categories_are_a_tree_and_each_branch_a_filter(
         Question.objects.get(number=3), replace(edited, subcategory="Hilum"), "Plain.", based_on=1, actor=cora, at=LATER
     )
     assert numbers(client.get("/banks/tree/?category=Lung&subcategory=Hilum")) == [3]  # at once
-    for person, status in ((ada, 200), (rita, 403)):
-        client.force_login(person)
-        assert client.get("/banks/tree/categories/").status_code == status
-        assert client.get("/banks/tree/categories/two.svg").status_code == status
-        assert client.get("/banks/none/categories/").status_code in (403, 404)
+    client.force_login(ada)
+    assert client.get("/banks/tree/categories/").status_code == 200
+    assert client.get("/banks/tree/categories/two.svg").status_code == 200
+    assert client.get("/banks/none/categories/").status_code == 404
 
 
 def test_the_taxonomy_of_a_bank_as_a_figure(coordinator: Client, bank: QuestionBank) -> None:

@@ -43,6 +43,8 @@ def bank(db: None) -> QuestionBank:
 
 def test_what_was_previewed_is_stored(bank: QuestionBank, cora: User, noon: datetime) -> None:
     seen = preview_sample(bank, by=StratifyBy.DIFFICULTY, per_thousand=300, seed=9)
+    assert not SamplingPlan.objects.exists()
+    assert not AuditEvent.objects.exists()
     plan = draw_sample(
         bank, name="S", per_thousand=300, seed=9, seen_frame_sha256=seen.frame_sha256, actor=cora, at=noon
     )
@@ -51,12 +53,6 @@ def test_what_was_previewed_is_stored(bank: QuestionBank, cora: User, noon: date
     assert plan.strata == [asdict(one) for one in seen.strata]
     assert (plan.n_frame, plan.seed, plan.rule, plan.stratify_by) == (40, 9, "ranked-1", "difficulty")
     assert AuditEvent.objects.filter(act="sample.drawn", actor=cora, subject_id=str(plan.pk)).exists()
-
-
-def test_a_preview_stores_nothing(bank: QuestionBank) -> None:
-    preview_sample(bank, by=StratifyBy.TASK, per_thousand=1000, seed=1)
-    assert not SamplingPlan.objects.exists()
-    assert not AuditEvent.objects.exists()
 
 
 @pytest.mark.parametrize("by", [StratifyBy.TASK, StratifyBy.CATEGORY])
@@ -102,13 +98,12 @@ def test_a_bank_that_changed_since_the_preview_is_refused(bank: QuestionBank, co
     assert not SamplingPlan.objects.exists()
 
 
-@pytest.mark.parametrize(("per_thousand", "seed"), [(0, 1), (1001, 1), (100, -1), (100, 2**63)])
-def test_numbers_out_of_range_are_refused(bank: QuestionBank, per_thousand: int, seed: int) -> None:
-    with refuses(SampleRefused, "out_of_range"):
-        preview_sample(bank, by=StratifyBy.NONE, per_thousand=per_thousand, seed=seed)
-
-
-def test_an_empty_and_an_archived_bank_are_refused(cora: User, noon: datetime) -> None:
+def test_numbers_out_of_range_and_an_empty_or_archived_bank_are_refused(
+    bank: QuestionBank, cora: User, noon: datetime
+) -> None:
+    for per_thousand, seed in ((0, 1), (1001, 1), (100, -1), (100, 2**63)):
+        with refuses(SampleRefused, "out_of_range"):
+            preview_sample(bank, by=StratifyBy.NONE, per_thousand=per_thousand, seed=seed)
     empty = make_bank("Empty")
     with refuses(SampleRefused, "no_questions", match="no questions"):
         draw_sample(empty, actor=cora, at=noon)

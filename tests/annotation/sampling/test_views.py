@@ -35,86 +35,56 @@ def plan(bank: QuestionBank, noon: datetime) -> SamplingPlan:
 
 
 ASK = {"bank": "bank", "by": "difficulty", "per_thousand": "200", "seed": "5"}
-PAGES = ["/samples/", "/samples/new/", "/samples/sample/"]
-
-
-@pytest.mark.parametrize("address", PAGES)
-def test_pages_are_for_coordinators(
-    client: Client, plan: SamplingPlan, stan: User, rita: User, cora: User, address: str
-) -> None:
-    assert client.get(address).status_code == 302
-    for person, status in ((stan, 403), (rita, 403), (cora, 200)):
-        client.force_login(person)
-        assert client.get(address).status_code == status
 
 
 def test_the_preview_shows_strata_and_questions_and_stores_nothing(coordinator: Client, bank: QuestionBank) -> None:
     page = coordinator.get("/samples/new/", ASK)
     assert page.status_code == 200
-    found = page.context["found"]
-    assert [(one.stratum, one.n_frame, one.n_drawn) for one in found.strata] == [
-        ("easy", 20, 4),
-        ("medium", 20, 4),
-        ("hard", 20, 4),
-    ]
+    strata = [(one.stratum, one.n_frame, one.n_drawn) for one in page.context["found"].strata]
+    assert strata == [("easy", 20, 4), ("medium", 20, 4), ("hard", 20, 4)]
     assert len(page.context["rows"]) == 12
+    part = coordinator.get("/samples/new/", ASK, headers={"HX-Request": "true"})
+    assert part.content.strip().startswith(b'<section id="sample-preview"')
+    assert "HX-Request" in part["Vary"]
+    assert 'hx-trigger="load"' not in markup(part)
     assert not SamplingPlan.objects.exists()
 
 
-def test_the_fragment_is_the_preview_alone(coordinator: Client, bank: QuestionBank) -> None:
-    page = coordinator.get("/samples/new/", ASK, headers={"HX-Request": "true"})
-    assert page.content.strip().startswith(b'<section id="sample-preview"')
-    assert "HX-Request" in page["Vary"]
+def test_the_page_of_a_bank_leads_to_a_fresh_form_with_a_first_draw(coordinator: Client, bank: QuestionBank) -> None:
+    make_bank("Another")
+    page = coordinator.get("/samples/new/", {"bank": "bank"})
+    form = page.context["form"]
+    assert (form.is_bound, form.initial["bank"], form["per_thousand"].value()) == (False, "bank", 834)
+    assert b"errorlist" not in page.content
+    assert 'hx-trigger="load"' in markup(page)
 
 
-def test_what_was_seen_is_stored(coordinator: Client, bank: QuestionBank, cora: User) -> None:
+def test_what_was_seen_is_stored_and_bad_input_explained(coordinator: Client, bank: QuestionBank, cora: User) -> None:
     found = coordinator.get("/samples/new/", ASK).context["found"]
-    answer = coordinator.post("/samples/new/", {**ASK, "name": "Mine", "frame_sha256": found.frame_sha256})
-    assert answer.url == "/samples/mine/"  # type: ignore[attr-defined]
+    sent = {**ASK, "name": "Mine", "frame_sha256": found.frame_sha256}
+    for word, wrong in (
+        ("frame_sha256", "0" * 64),
+        ("name", "x" * 201),
+        ("per_thousand", "0"),
+        ("seed", "many"),
+        ("by", "mood"),
+        ("bank", "no"),
+    ):
+        answer = coordinator.post("/samples/new/", {**sent, word: wrong})
+        assert (answer.status_code, bool(answer.context["form"].errors)) == (422, True), word
+    assert not SamplingPlan.objects.exists()
+    assert coordinator.post("/samples/new/", sent).headers["Location"] == "/samples/mine/"
     plan = SamplingPlan.objects.get()
     assert (plan.name, plan.seed, plan.created_by) == ("Mine", 5, cora)
     assert list(plan.questions.values_list("revision_id", flat=True)) == found.revision_ids
     assert coordinator.get("/samples/mine/").status_code == 200
-
-
-def test_a_sample_is_stored_on_the_way_to_its_round(coordinator: Client, bank: QuestionBank) -> None:
-    found = coordinator.get("/samples/new/", ASK).context["found"]
-    sent = {**ASK, "name": "Mine", "frame_sha256": found.frame_sha256, "round": "yes"}
-    assert coordinator.post("/samples/new/", sent).headers["Location"] == "/rounds/new/?sample=mine"
+    on_the_way = coordinator.post("/samples/new/", {**sent, "name": "More", "round": "yes"})
+    assert on_the_way.headers["Location"] == "/rounds/new/?sample=more"
 
 
 @pytest.mark.parametrize(("n", "proposed"), [(1, 1000), (50, 1000), (60, 834), (500, 100), (100_000, 100)])
 def test_a_small_bank_is_not_sampled_down_to_nothing(n: int, proposed: int) -> None:
     assert usual_per_thousand(n) == proposed
-
-
-def test_the_page_brings_a_first_draw_by_itself(coordinator: Client, bank: QuestionBank) -> None:
-    page = coordinator.get("/samples/new/?bank=bank")
-    assert page.context["form"]["per_thousand"].value() == 834
-    assert 'hx-trigger="load"' in markup(page)
-    drawn = coordinator.get("/samples/new/", ASK, headers={"HX-Request": "true"})
-    assert 'hx-trigger="load"' not in markup(drawn)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"frame_sha256": "0" * 64},
-        {"name": "x" * 201},
-        {"per_thousand": "0"},
-        {"seed": "many"},
-        {"by": "mood"},
-        {"bank": "no"},
-    ],
-)
-def test_bad_input_is_explained_and_stores_nothing(
-    coordinator: Client, bank: QuestionBank, wrong: dict[str, str]
-) -> None:
-    found = coordinator.get("/samples/new/", ASK).context["found"]
-    answer = coordinator.post("/samples/new/", {**ASK, "name": "Mine", "frame_sha256": found.frame_sha256, **wrong})
-    assert answer.status_code == 422
-    assert answer.context["form"].errors
-    assert not SamplingPlan.objects.exists()
 
 
 def test_a_sample_that_is_not_there(coordinator: Client, plan: SamplingPlan) -> None:
@@ -157,15 +127,6 @@ def test_long_stems_do_not_cost_queries(
 def test_without_banks_the_page_says_what_to_do(coordinator: Client) -> None:
     assert b"Import one first" in coordinator.get("/samples/").content
     assert b"Import one first" in coordinator.get("/samples/new/").content
-
-
-def test_a_fresh_form_shows_no_errors(coordinator: Client, bank: QuestionBank) -> None:
-    """The bank page leads here with its bank; nobody has filled in anything yet."""
-    make_bank("Another")
-    page = coordinator.get("/samples/new/", {"bank": "bank"})
-    form = page.context["form"]
-    assert (form.is_bound, form.initial["bank"]) == (False, "bank")
-    assert b"errorlist" not in page.content
 
 
 def test_a_name_that_is_taken_is_said_at_its_field(coordinator: Client, plan: SamplingPlan) -> None:

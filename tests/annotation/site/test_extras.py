@@ -59,11 +59,23 @@ def test_an_image_that_was_not_searched_waits_for_a_person(make_image: MakeImage
     assert Image.objects.filter(state=ImageState.QUARANTINED).count() == 1
 
 
-def test_a_drawing_of_the_demonstration_needs_no_search(make_image: MakeImage, ada: User, small: None) -> None:  # noqa: F811
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_drawing_of_the_demonstration_is_shown_without_a_search_and_where_its_bones_look_like_text(
+    make_image: MakeImage,  # noqa: F811
+    ada: User,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    is_there: bool,
+) -> None:
     image = make_image(ImageState.CHECKING)
+    if is_there:
+        found = text.TextFinding((738, 578, 156, 826), False, 5, 0.65)
+        monkeypatch.setattr(text, "find_text", lambda *_given: [found])
+    else:
+        request.getfixturevalue("small")
     search_drawn(image, actor=ada, at=NOON)
     image.refresh_from_db()
-    assert image.state == ImageState.AVAILABLE
+    assert image.state == ImageState.AVAILABLE, "no question of the demonstration may miss its images"
     released = AuditEvent.objects.latest("id")
     assert (released.act, released.actor) == ("image.released", ada)
     assert "shows no patient" in released.facts["reason"]
@@ -73,15 +85,3 @@ def test_the_base_list_holds_none_of_them() -> None:
     extras = {name for part in EXTRAS for name, _ in pinned(f"requirements-{part}.txt")}
     assert extras >= LEFT_OUT
     assert not extras & {name for name, _ in pinned("requirements.txt")}
-
-
-def test_a_drawing_in_which_bones_look_like_text_is_shown(
-    make_image: MakeImage,  # noqa: F811
-    ada: User,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    image = make_image(ImageState.CHECKING)
-    monkeypatch.setattr(text, "find_text", lambda *_given: [text.TextFinding((738, 578, 156, 826), False, 5, 0.65)])
-    search_drawn(image, actor=ada, at=NOON)
-    image.refresh_from_db()
-    assert image.state == ImageState.AVAILABLE, "no question of the demonstration may miss its images"

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.core.management.base import CommandError
+from django.core.management import CommandError, call_command
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, override_settings
 from django.urls import path
 
 from annotation.management.base import ActCommand
+from annotation.models import QuestionBank, ReviewRound
 from annotation.refusals import Refused
+from annotation.site.sentences import the_one
 from rexvqa_site.urls import urlpatterns as site_urls
+from tests.annotation.review.cases import NOON, make_round
 
 FULL = Refused("full", "The round is full. Choose another one.", left=0)
 
@@ -70,3 +73,34 @@ def test_a_command_says_it_in_one_line(error: Exception, said: str) -> None:
     with pytest.raises(CommandError, match=said) as caught:
         RefusedCommand().execute(error=error, **options)
     assert caught.value.returncode == 2
+
+
+# --- which row a word on the command line means ---
+
+
+COMMANDS = [
+    ("import_predictions", "answers.json", "--model", "M", "--bank", "twice"),
+    ("export_reviews", "--round", "round", "--format", "csv", "--output", "reviews.csv"),
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_word_that_could_mean_two_is_refused(command: tuple[str, ...]) -> None:
+    QuestionBank.objects.create(name="One", slug="twice", created_at=NOON)
+    QuestionBank.objects.create(name="twice", slug="two", created_at=NOON)
+    other = make_round(n_questions=1, name="Other")
+    ReviewRound.objects.filter(pk=other.pk).update(name="round", slug="other")
+    make_round(n_questions=1, name="First")
+    ReviewRound.objects.filter(name="First").update(slug="round")
+    with pytest.raises(CommandError, match=r"could mean .* and .*: give what only one of them is called") as refusal:
+        call_command(*command)
+    assert refusal.value.returncode == 2
+
+
+@pytest.mark.django_db
+def test_name_and_address_of_one_row_are_one_meaning() -> None:
+    one = QuestionBank.objects.create(name="one", slug="one", created_at=NOON)
+    assert the_one(QuestionBank.objects.all(), "one", "bank") == one
+    with pytest.raises(CommandError, match=r"There is no bank named 'two'\. Banks: one"):
+        the_one(QuestionBank.objects.all(), "two", "bank")

@@ -9,8 +9,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django import forms
+from django.forms.renderers import DjangoTemplates
 from django.http import QueryDict
+from django.template import engines
 from django.test import Client
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext_lazy
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Job, QuestionBank, SamplingPlan, User
@@ -183,3 +188,52 @@ def test_rounds_and_studies(
     assert (names, len(names)) == (sorted(names, reverse=True), 31)
     names = cells(coordinator, "/studies/", 0, sort="study")
     assert names == [f"Study{number:02}" for number in range(31)]
+
+
+# --- links to the parts of a long page, by its headings ---
+
+
+def rendered(body: str, **context: object) -> str:
+    template = engines["django"].from_string("{% on_this_page %}" + body + "{% endon_this_page %}")
+    return str(template.render(context))
+
+
+def test_a_page_of_three_parts_begins_with_links_to_them() -> None:
+    page = rendered(
+        '<h2 id="first-title">Left &amp; right</h2><h3>No part</h3><h2>{{ name }}</h2>'
+        '<div class="head"><h2 class="wide" id="last" data-short="End">The <bdi>long</bdi> end</h2></div>',
+        name="<b>Hostile</b>",
+    )
+    nav, rest = page.split("</nav>")
+    assert re.findall(r'<a href="#([^"]+)">([^<]*)</a>', nav) == [
+        ("first-title", "Left &amp; right"),
+        ("on-page-2", "&lt;b&gt;Hostile&lt;/b&gt;"),
+        ("last", "End"),
+    ]
+    assert all(f'id="{name}"' in rest for name in ("first-title", "on-page-2", "last"))
+
+
+def test_a_short_page_has_none() -> None:
+    body = '<h2 id="one">One</h2><h2 class="print-only">Bank</h2><h2>Two</h2>'
+    assert rendered(body) == body
+
+
+# --- lists to choose from: the text of Django's templates, without a template for each option ---
+
+
+ROUGH = [("", "all"), ("<\"&'>", "<b>\"&'"), (7, gettext_lazy("Date")), ("s", mark_safe("<i>kept</i>"))]
+
+
+ATTRIBUTES: list[dict[str, Any]] = [{}, {"id": 'x"&', "required": True, "disabled": False, "size": 3, "lang": None}]
+
+
+@pytest.mark.parametrize("choices", [[], ROUGH, [("plain", "Plain"), ("A & B", ROUGH)]])
+@pytest.mark.parametrize("attributes", ATTRIBUTES)
+@pytest.mark.parametrize("form", [forms.Select, forms.SelectMultiple])
+def test_a_list_is_written_as_django_writes_it(
+    form: type[forms.Select], choices: list[Any], attributes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    widget = form(attrs=attributes, choices=choices)
+    wanted = widget.render("a<b", ["7"], renderer=DjangoTemplates()).splitlines()
+    monkeypatch.setattr(DjangoTemplates, "render", None)
+    assert widget.render("a<b", ["7"]).splitlines() == [line for line in wanted if line]

@@ -203,9 +203,13 @@ def states(bank: QuestionBank, code: str) -> list[str]:
     ]
 
 
-def test_bias_has_two_sources_and_counts_conditions_and_questions_agree(bank: QuestionBank, named: Path) -> None:
+def test_bias_has_two_sources_and_counts_conditions_and_questions_agree(
+    coordinator: Client, bank: QuestionBank, named: Path
+) -> None:
     assert states(bank, "bias") == ["not_examined"] * 3
     limit(scored(bank), bank, "bias", "bias")
+    text = coordinator.get(reverse("bank-validator", args=[bank.slug, "bias"])).content.decode()
+    assert "P(bias) is 0.982 by the classifier tiny" in text, "it is listed with the verdicts"
     assert states(bank, "bias") == ["pass", "fail", "pass"]
     Finding.objects.filter(rule="classified_bias").update(dismissed_at=NOON)
     assert states(bank, "bias") == ["pass"] * 3
@@ -233,26 +237,21 @@ def test_only_what_has_no_score_is_asked_and_the_texts_of_a_labelled_set_go(bank
     assert waiting.texts[0].startswith("What did Quill see\n")
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"{}", "A labelled set is a table"),
-        (b"text\nquill\n", "Missing: 'label'"),
-        (b"text,label\n", "no row below its header"),
-        (b"text,label\nquill,name\n", "Row 2: “name” is no class of this classifier. Its classes: PHI, bias"),
-        (b"text,question,label\nquill,1,PHI\n", "Row 2: State a text"),
-        (b"question,label\n1,PHI\nx,PHI\n", "Row 3: “x” is no number"),
-        (b"question,label\n9,PHI\n", "holds no question 9"),
-        (b"text,label\nqu\0ill,PHI\n", "Row 2: The text holds a NUL character."),
-    ],
-)
-def test_a_wrong_labelled_set_stores_nothing(
-    coordinator: Client, bank: QuestionBank, named: Path, content: bytes, why: str
-) -> None:
-    sent = {"folder": "tiny", "labelled": SimpleUploadedFile("set.csv", content)}
-    answer = coordinator.post(reverse("bank-classify", args=[bank.slug]), sent)
-    assert answer.status_code == 422
-    assert why in " ".join(answer.content.decode().replace("&#x27;", "'").split())
+def test_a_wrong_labelled_set_stores_nothing(coordinator: Client, bank: QuestionBank, named: Path) -> None:
+    for content, why in {
+        b"{}": "A labelled set is a table",
+        b"text\nquill\n": "Missing: 'label'",
+        b"text,label\n": "no row below its header",
+        b"text,label\nquill,name\n": "Row 2: “name” is no class of this classifier. Its classes: PHI, bias",
+        b"text,question,label\nquill,1,PHI\n": "Row 2: State a text",
+        b"question,label\n1,PHI\nx,PHI\n": "Row 3: “x” is no number",
+        b"question,label\n9,PHI\n": "holds no question 9",
+        b"text,label\nqu\0ill,PHI\n": "Row 2: The text holds a NUL character.",
+    }.items():
+        sent = {"folder": "tiny", "labelled": SimpleUploadedFile("set.csv", content)}
+        answer = coordinator.post(reverse("bank-classify", args=[bank.slug]), sent)
+        assert answer.status_code == 422, content
+        assert why in " ".join(answer.content.decode().replace("&#x27;", "'").split())
     assert not LabelledSet.objects.exists()
     assert not Job.objects.exists()
 
@@ -314,11 +313,3 @@ def test_the_command_scores_and_sets(bank: QuestionBank, named: Path, tmp_path: 
         with ends_with_2(why):
             told(*wrong)
     assert ClassThreshold.objects.get().threshold == 0.5
-
-
-def test_what_a_classifier_says_of_bias_is_listed_with_the_verdicts(
-    coordinator: Client, bank: QuestionBank, named: Path
-) -> None:
-    limit(scored(bank), bank, "bias", "bias")
-    text = coordinator.get(reverse("bank-validator", args=[bank.slug, "bias"])).content.decode()
-    assert "P(bias) is 0.982 by the classifier tiny" in text

@@ -107,9 +107,6 @@ def test_the_page_tells_agreement_and_no_single_rating(
     assert "stated in the bank, rated by a model" in page
     assert "not defined: no question that two of them judged" in page
     assert Finding.objects.values_list("detail", flat=True)[0] not in page
-
-
-def test_a_bank_without_any_rating(coordinator: Client) -> None:
     empty = make_bank("Unrated")
     make_revisions(empty, {1: {"difficulty": ""}})
     assert coordinator.get(reverse("bank-difficulties", args=[empty.slug])).status_code == 200

@@ -74,68 +74,48 @@ def keep(bank: QuestionBank, *parts: str, actor: User | None = None) -> Question
     return QuestionBank.objects.get(pk=bank.pk)
 
 
-def test_nothing_is_kept_out_until_a_person_says_so(bank: QuestionBank) -> None:
-    assert drawn(bank) == [1, 2, 3, 4, 5]
-    assert drawn(keep(bank, "c1")) == [3, 4, 5]
+def test_nothing_is_kept_out_until_a_person_says_so(bank: QuestionBank, cora: User) -> None:
+    every = [1, 2, 3, 4, 5]
+    assert drawn(bank) == every
+    plan = draw_sample(keep(bank, "c3"), by=StratifyBy.NONE, per_thousand=1000, actor=None, at=NOON)
+    assert plan.frame["kept_out"] == {"parts": ["c3"], "gate": "Gate, version 1", "n": 2}
     assert drawn(keep(bank, "c1", "c3")) == [4, 5]
-    assert drawn(keep(bank)) == [1, 2, 3, 4, 5]
+    assert drawn(keep(bank)) == every
+    assert drawn(keep(bank, "c1")) == [3, 4, 5]
+    dismiss(Finding.objects.get(rule="c1", revision__question__number=1), reason="no", actor=cora, at=NOON)
+    assert drawn(bank) == [1, 3, 4, 5], "a dismissed fail keeps nothing out"
+    judged(bank, "pass", model="another")
+    assert drawn(bank) == every, "a newer verdict decides"
+    judged(bank, "fail", model="a third")
+    with refuses(SampleRefused, "kept_out"):
+        drawn(bank)
 
 
-def test_who_changed_it_is_kept(bank: QuestionBank, cora: User) -> None:
+def test_each_change_is_a_version_with_a_name_and_who_made_it(bank: QuestionBank, cora: User) -> None:
     keep(bank, "c3", "c1", actor=cora)
     assert not set_gate(bank, ["c1", "c3"], actor=cora, at=NOON)
     event = AuditEvent.objects.get(act="bank.gate_set")
     assert (event.actor, event.facts) == (cora, {"gate": "Gate", "version": 1, "parts": ["c1", "c3"], "before": []})
-
-
-def test_each_change_is_a_version_with_a_name(bank: QuestionBank) -> None:
-    assert str(gate_of(keep(bank, "c1"))) == "Gate, version 1"
+    assert str(gate_of(bank)) == "Gate, version 1"
     assert set_gate(bank, ["c1"], name="Release", actor=None, at=NOON)
     assert set_gate(bank, ["c3"], actor=None, at=NOON)
     assert str(gate_of(bank)) == "Release, version 3"
     assert gate_of(keep(bank)) is None
 
 
-def test_a_gate_of_another_name_names_a_part(bank: QuestionBank) -> None:
+def test_a_gate_that_names_no_part_or_is_of_an_archived_bank_is_refused(bank: QuestionBank) -> None:
+    for part in ("form", "c9"):  # what nothing can fail
+        with refuses(QualityRefused, "no_part"):
+            keep(bank, part)
+    assert not AuditEvent.objects.filter(act="bank.gate_set").exists()
     for _time in range(2):
         with refuses(QualityRefused, "no_part"):
             set_gate(bank, [], name="Release", actor=None, at=NOON)
         keep(bank, "c1")
-    assert Gate.objects.get().parts == ["c1"]
-
-
-def test_a_dismissed_fail_keeps_nothing_out(bank: QuestionBank, cora: User) -> None:
-    dismiss(Finding.objects.get(rule="c1", revision__question__number=1), reason="no", actor=cora, at=NOON)
-    assert drawn(keep(bank, "c1")) == [1, 3, 4, 5]
-
-
-def test_a_newer_verdict_decides(bank: QuestionBank) -> None:
-    judged(bank, "pass", model="another")
-    assert drawn(keep(bank, "c1")) == [1, 2, 3, 4, 5]
-
-
-def test_a_stored_sample_says_what_was_kept_out(bank: QuestionBank) -> None:
-    plan = draw_sample(keep(bank, "c3"), by=StratifyBy.NONE, per_thousand=1000, actor=None, at=NOON)
-    assert plan.frame["kept_out"] == {"parts": ["c3"], "gate": "Gate, version 1", "n": 2}
-
-
-def test_a_bank_of_failing_questions_gives_no_sample(bank: QuestionBank) -> None:
-    judged(bank, "fail", model="another")
-    with refuses(SampleRefused, "kept_out"):
-        drawn(keep(bank, "c1"))
-
-
-@pytest.mark.parametrize("part", ["form", "c9"])
-def test_what_nothing_can_fail_is_in_no_gate(bank: QuestionBank, part: str) -> None:
-    with refuses(QualityRefused, "no_part"):
-        keep(bank, part)
-    assert not AuditEvent.objects.filter(act="bank.gate_set").exists()
-
-
-def test_an_archived_bank_stays_as_it_is(bank: QuestionBank) -> None:
     QuestionBank.objects.update(archived_at=NOON)
     with refuses(QualityRefused, "archived"):
-        keep(bank, "c1")
+        keep(QuestionBank.objects.get(), "c3")
+    assert Gate.objects.get().parts == ["c1"]
 
 
 def test_every_part_is_named_once() -> None:

@@ -85,14 +85,17 @@ def test_failing_questions_come_with_reasons_and_reading_them_is_noted(
     assert coordinator.get(reverse("bank-validator", args=[bank.slug, "c4"])).status_code == 404
 
 
-def test_failing_questions_are_paged(
+def test_failing_questions_are_paged_and_texts_of_a_model_escaped(
     coordinator: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("annotation.views.bank_validators.PER_PAGE", 1)
     first = page(coordinator, bank, "c3")
-    assert first.count("REASON-WORDS") == 1
-    assert "page 1" in first
+    assert (first.count("REASON-WORDS"), "page 1" in first) == (1, True)
     assert SeenKey.objects.filter(person=cora).count() == 1
+    Finding.objects.filter(verdict="fail").update(detail="<b>x</b>")
+    question = coordinator.get(reverse("question", args=[bank.slug, 1])).content.decode()
+    for text in (page(coordinator, bank, "c3"), question):
+        assert ("<b>x</b>" in text, "&lt;b&gt;x&lt;/b&gt;" in text) == (False, True)
 
 
 @pytest.mark.parametrize("is_answered", [False, True])
@@ -137,14 +140,6 @@ def test_a_question_shows_all_parts_and_a_fail_can_be_dismissed(client: Client, 
     assert client.get(reverse("bank-validators", args=[bank.slug])).context["rows"][3]["count"].told["pass"] == 2
 
 
-def test_texts_of_a_model_are_escaped(client: Client, cora: User, bank: QuestionBank) -> None:
-    Finding.objects.filter(verdict="fail").update(detail="<b>x</b>")
-    client.force_login(cora)
-    for text in (page(client, bank, "c3"), client.get(reverse("question", args=[bank.slug, 1])).content.decode()):
-        assert "<b>x</b>" not in text
-        assert "&lt;b&gt;x&lt;/b&gt;" in text
-
-
 # --- asking from the page ---
 def send(client: Client, bank: QuestionBank, **changes: Any) -> Any:
     given = {"check": "all", "endpoint": ENDPOINT, "model": JUDGES, "temperature": "0"} | changes
@@ -156,19 +151,7 @@ def hold_for_good() -> None:
     SendingPermission.objects.update(expires_at="2100-01-01T00:00:00Z")
 
 
-def test_a_coordinator_starts_all_three(coordinator: Client, cora: User) -> None:
-    bank = judged_bank(2)
-    hold_for_good()
-    assert send(coordinator, bank).status_code == 302
-    assert sorted(ValidatorRun.objects.values_list("validator", flat=True)) == ["c1", "c2", "c3"]
-    assert set(CallBatch.objects.values_list("state", "created_by")) == {(BatchState.RUNNING, cora.pk)}
-    assert AuditEvent.objects.filter(act="validator.planned", actor=cora).count() == 3
-    again = send(coordinator, bank)
-    assert again.status_code == 422
-    assert "being asked of" in again.content.decode()
-
-
-def test_a_refusal_of_one_starts_none(coordinator: Client) -> None:
+def test_a_coordinator_starts_all_three_or_none(coordinator: Client, cora: User) -> None:
     bank = judged_bank(2)
     hold_for_good()
     SendingPermission.objects.update(reports=False)
@@ -176,6 +159,14 @@ def test_a_refusal_of_one_starts_none(coordinator: Client) -> None:
     assert answer.status_code == 422
     assert "Nobody has permitted to send reports of" in answer.content.decode()
     assert not CallBatch.objects.exists()
+    SendingPermission.objects.update(reports=True)
+    assert send(coordinator, bank).status_code == 302
+    assert sorted(ValidatorRun.objects.values_list("validator", flat=True)) == ["c1", "c2", "c3"]
+    assert set(CallBatch.objects.values_list("state", "created_by")) == {(BatchState.RUNNING, cora.pk)}
+    assert AuditEvent.objects.filter(act="validator.planned", actor=cora).count() == 3
+    again = send(coordinator, bank)
+    assert again.status_code == 422
+    assert "being asked of" in again.content.decode()
 
 
 def test_a_run_is_paused_resumed_and_stopped(coordinator: Client) -> None:
@@ -211,18 +202,16 @@ def test_the_command_asks_and_says_so() -> None:
     assert [one["check"] for one in json.loads(check("--json", model="other"))["checks"]] == ["c1", "c2", "c3"]
 
 
-@pytest.mark.parametrize(
-    ("more", "given", "words"),
-    [
+def test_bad_input_ends_with_status_2() -> None:
+    judged_bank(1)
+    hold_for_good()
+    cases: list[tuple[list[str], dict[str, Any], str]] = [
         (["--check=c1"], {"endpoint": None}, "give --endpoint, too"),
         (["--prompt=none"], {}, "no prompt “none”"),
         (["--check=c1", "--max-cost=5"], {}, "No price is known"),
         (["--duplicates"], {}, "leave out --endpoint"),
-    ],
-)
-def test_bad_input_ends_with_status_2(more: list[str], given: dict[str, Any], words: str) -> None:
-    judged_bank(1)
-    hold_for_good()
-    with ends_with_2(words):
-        check(*more, **given)
+    ]
+    for more, given, words in cases:
+        with ends_with_2(words):
+            check(*more, **given)
     assert not CallBatch.objects.exists()
