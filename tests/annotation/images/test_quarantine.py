@@ -43,24 +43,19 @@ def pixels_of(image: Image) -> np.ndarray:
     return payload_of(storage.load(full.name), full.width, full.height)
 
 
-@pytest.mark.parametrize(
-    ("findings", "state"),
-    [([], ImageState.AVAILABLE), ([MARK], ImageState.AVAILABLE), ([MARK, WORD], ImageState.QUARANTINED)],
-)
-def test_the_search_decides(
-    make_image: MakeImage,
-    noon: datetime,
-    monkeypatch: pytest.MonkeyPatch,
-    findings: list[TextFinding],
-    state: ImageState,
-) -> None:
-    image = make_image(ImageState.CHECKING)
-    monkeypatch.setattr(text, "find_text", lambda *_given: findings)
-    assert searching.check_text(image, at=noon) == state
-    image.refresh_from_db()
-    assert (image.state, len(image.text_findings)) == (state, len(findings))
-    assert last_event(image).act == "image.searched"
-    assert searching.check_text(image, at=noon) == state
+def test_the_search_decides(make_image: MakeImage, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    for findings, state in (
+        ([], ImageState.AVAILABLE),
+        ([MARK], ImageState.AVAILABLE),
+        ([MARK, WORD], ImageState.QUARANTINED),
+    ):
+        image = make_image(ImageState.CHECKING)
+        monkeypatch.setattr(text, "find_text", lambda *_given, found=findings: found)
+        assert searching.check_text(image, at=noon) == state
+        image.refresh_from_db()
+        assert (image.state, len(image.text_findings)) == (state, len(findings))
+        assert last_event(image).act == "image.searched"
+        assert searching.check_text(image, at=noon) == state, "once it is decided"
 
 
 def test_the_page_is_headed_by_the_image_and_tells_its_history_in_words(

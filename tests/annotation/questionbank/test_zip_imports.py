@@ -51,7 +51,10 @@ def checked(client: Client, content: bytes, bank: str = "Chest") -> tuple[str, A
 
 
 def stored(client: Client, content: bytes, bank: str = "Chest") -> Any:
-    address, _page = checked(client, content, bank)
+    return store(client, checked(client, content, bank)[0])
+
+
+def store(client: Client, address: str) -> Any:
     client.post(address + "store/")
     work()
     work()  # the images, which come in after their questions
@@ -156,9 +159,7 @@ def test_a_path_on_the_server_and_the_command_take_the_same_zip(
     address = str(coordinator.post(NEW, {"path": str(file), "bank": "By path"})["Location"])
     work()
     assert len(coordinator.get(address).context["first"][0].pictures) == 1
-    coordinator.post(address + "store/")
-    work()
-    work()
+    store(coordinator, address)
     call_command("import_questions", str(file), bank="By command", dry_run=True)
     told = capsys.readouterr().out
     assert ("Presence" in told, "2 images" in told, Question.objects.count()) == (True, True, 2)
@@ -222,9 +223,9 @@ def test_an_image_under_another_path_is_the_one_that_the_exam_has(coordinator: C
     before = Image.objects.get(exam__questions__number=1)
     Image.objects.update(state=ImageState.AVAILABLE)
     other = zip_of(**{"q.json": question_of("again/one.png"), "again/one.png": png(1)})
-    page = checked(coordinator, other)[1]
+    address, page = checked(coordinator, other)
     assert page.context["result"]["held"] == ["again/one.png"]
-    stored(coordinator, other)
+    store(coordinator, address)
     assert list(Image.objects.filter(exam=before.exam)) == [before]
     assert Image.objects.get(pk=before.pk).state == ImageState.AVAILABLE, "nobody looks at the same bytes twice"
     assert stored(coordinator, other).context["result"]["images"] == 0
