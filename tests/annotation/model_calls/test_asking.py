@@ -121,18 +121,18 @@ OF_ITS_OWN = {Fault.REFUSAL, Fault.LENGTH, Fault.REFUSED_FOR_GOOD, Fault.EMPTY_T
 PAUSES = {Fault.KEY_ECHOED, Fault.NO_QUOTA}  # see below
 
 
-@pytest.mark.parametrize("fault", [fault for fault in Fault if fault not in OF_ITS_OWN | PAUSES])
-def test_whatever_goes_wrong_on_the_way_changes_no_answer(fault: StandInFault) -> None:
-    batch = make_batch(4)
-    with asked_server(fault) as server:
-        ask(batch)
-        assert len(server.ledger) == 4 + (fault not in {Fault.NO_USAGE, Fault.OTHER_MODEL})
-    assert batch.state == BatchState.COMPLETE
-    with asked_server() as server:
-        plain = make_batch(4, bank=make_bank("Other"), prompt=batch.prompt)
+def test_whatever_goes_wrong_on_the_way_changes_no_answer() -> None:
+    plain = make_batch(4)
+    with asked_server():
         ask(plain)
-    assert answers(batch) == answers(plain)
-    assert tally(batch).n_asked_twice == 0
+    for fault in (one for one in Fault if one not in OF_ITS_OWN | PAUSES):
+        batch = make_batch(4, bank=make_bank(f"Asked with {fault}"), prompt=plain.prompt)
+        with asked_server(fault) as server:
+            ask(batch)
+            assert len(server.ledger) == 4 + (fault not in {Fault.NO_USAGE, Fault.OTHER_MODEL}), fault
+        assert batch.state == BatchState.COMPLETE, fault
+        assert answers(batch) == answers(plain), fault
+        assert tally(batch).n_asked_twice == 0, fault
 
 
 def test_refused_and_cut_answers_are_outcomes_of_their_own_and_not_asked_again() -> None:
@@ -177,31 +177,30 @@ def test_a_run_cannot_be_ended_while_a_question_was_not_asked() -> None:
     assert [name for name, _label in acts_now(batch)] == ["resume", "stop"]
 
 
-@pytest.mark.parametrize(
-    ("fault", "n_asked", "words"),
-    [
+def test_what_would_fail_again_pauses_and_says_why() -> None:
+    prompt = make_prompt()
+    for fault, n_asked, words in (
         (Fault.REFUSED_FOR_GOOD, 20, "20 calls in a row failed alike: error status (400)"),
         (Fault.KEY_ECHOED, 1, "refused the key (status 401)"),
         (Fault.NO_QUOTA, 1, "no money or quota left"),
-    ],
-)
-def test_what_would_fail_again_pauses_and_says_why(fault: StandInFault, n_asked: int, words: str) -> None:
-    batch = make_batch(30)
-    with asked_server(*[fault] * 30, connections=1) as server:
-        ask(batch)
-        assert len(server.ledger) == n_asked
-    assert batch.state == BatchState.PAUSED
-    assert words in batch.paused_because
+    ):
+        batch = make_batch(30, bank=make_bank(f"Asked with {fault}"), prompt=prompt)
+        with asked_server(*[fault] * 30, connections=1) as server:
+            ask(batch)
+            assert len(server.ledger) == n_asked, fault
+        assert batch.state == BatchState.PAUSED, fault
+        assert words in batch.paused_because
 
 
-@pytest.mark.parametrize("fault", [Fault.BROKEN, Fault.UNAVAILABLE, Fault.TOO_MANY, Fault.CUT_BODY])
-def test_a_server_that_is_away_for_a_while_stops_no_run(fault: StandInFault) -> None:
+def test_a_server_that_is_away_for_a_while_stops_no_run() -> None:
     """More failures than any call has tries, and no person comes."""
-    batch = make_batch(57)
-    with asked_server(*[fault] * 40) as server:
-        ask(batch)
-        assert len(server.ledger) == 97
-    assert (batch.state, tally(batch).n(CallOutcome.ANSWERED)) == (BatchState.COMPLETE, 57)
+    prompt = make_prompt()
+    for fault in (Fault.BROKEN, Fault.UNAVAILABLE, Fault.TOO_MANY, Fault.CUT_BODY):
+        batch = make_batch(57, bank=make_bank(f"Asked with {fault}"), prompt=prompt)
+        with asked_server(*[fault] * 40) as server:
+            ask(batch)
+            assert len(server.ledger) == 97, fault
+        assert (batch.state, tally(batch).n(CallOutcome.ANSWERED)) == (BatchState.COMPLETE, 57), fault
 
 
 def test_a_server_that_never_comes_back_pauses_its_runs_which_can_be_resumed(settings: Settings) -> None:
