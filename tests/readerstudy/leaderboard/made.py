@@ -42,6 +42,7 @@ from readerstudy.predictions.listing import Target
 from tests.annotation.api.asking import Program, program_of
 from tests.annotation.review.cases import images_are_there
 from tests.conftest import make_person
+from tests.made_once import made_once
 from tests.readerstudy.design.made import make_questions, revision_of
 from tests.readerstudy.model_runs.made import answer, make_prompt, name_endpoints, planned
 from tests.readerstudy.predictions.made import keyed_bank
@@ -218,6 +219,7 @@ def answer_file(benchmark: Benchmark, answers: str) -> bytes:
     return "".join(f'{{"id": "{name}", "pred_answer": "{one}"}}\n' for name, one in pairs if one != "-").encode()
 
 
+@made_once
 def make_named(n: int, *, n_editions: int = 1, shares: Mapping[str, int] = SHARES) -> Benchmark:
     """Each of these teams named a submission for its first edition."""
     benchmark = make_benchmark(n=n, n_editions=n_editions)
@@ -256,6 +258,7 @@ def name_again(edition: Edition, submissions: Sequence[Submission]) -> None:
         one.entries.create(edition=edition, team=one.team, named_at=FROZEN_AT)
 
 
+@made_once
 def make_published(n: int = 320, *, n_editions: int = 1, shares: Mapping[str, int] = SHARES) -> Benchmark:
     """Its first edition is published."""
     benchmark = make_named(n, n_editions=n_editions, shares=shares)

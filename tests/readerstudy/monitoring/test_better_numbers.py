@@ -27,6 +27,7 @@ from readerstudy.results.kernels.legends import LEGENDS, figure_legend
 from readerstudy.results.looking import own_analysis, stored_result
 from readerstudy.results.wording import plan_kind
 from tests.annotation.review.cases import NOON
+from tests.made_once import made_once
 from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.monitoring.test_choosing_late import predicted, unlabelled
 from tests.readerstudy.report.made import QUICK
@@ -39,6 +40,7 @@ MODELS = {"Alpha": "BBBBBBBBBBAA" * 2, "Beta": "BxBABABBABAB" * 2}
 SEEN, LATER = NOON + timedelta(hours=1), NOON + timedelta(hours=2)
 
 
+@made_once
 def read_elsewhere(
     name: str, *, at: datetime, names: dict[str, str] | None = None, leave_out: int = 0, voided: tuple[int, ...] = ()
 ) -> ReaderStudy:
@@ -57,6 +59,7 @@ def read_elsewhere(
     return study
 
 
+@made_once
 def seen_trial() -> ReaderStudy:
     """Read elsewhere, answered by two models, and its results seen."""
     made = read_elsewhere("Trial", at=NOON)
@@ -226,9 +229,7 @@ def test_a_better_run_made_afterwards_enters_neither_mean_nor_spread_of_runs(stu
         next(one["runs"] for one in found["panels"]["All tasks"]["raters"] if one["name"] == "Alpha")
         for found in (before, result)
     )
-    assert [runs[name] for name in ("n_runs", "accuracy_run_mean")] == [
-        was[name] for name in ("n_runs", "accuracy_run_mean")
-    ]
+    assert (runs["n_runs"], runs["accuracy_run_mean"]) == (was["n_runs"], was["accuracy_run_mean"])
     [table] = [one for one in printed_tables(result) if one.name == "difference_by_reader"]
     assert [row[0] for _heads, rows in table.parts for row in rows if "run 2" in row[0]] == ["Alpha (run 2) (post hoc)"]
 

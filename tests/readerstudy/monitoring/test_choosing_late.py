@@ -21,6 +21,7 @@ from readerstudy.predictions.runs import name_run, withdraw_run
 from readerstudy.reading.response_import import import_responses
 from readerstudy.results.looking import stored_result
 from tests.annotation.review.cases import NOON
+from tests.made_once import made_once
 from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.predictions.made import answers, import_file
 from tests.readerstudy.report.made import QUICK
@@ -60,10 +61,9 @@ def left_over(result: Any) -> list[str]:
     ]
 
 
-@pytest.fixture(params=["read elsewhere", "opened and closed"])
-def seen(request: pytest.FixtureRequest) -> SeenStudy:
-    """Imported readings; in the second study somebody opened and closed it as well. Its results have been looked at."""
-    opened = request.param == "opened and closed"
+@made_once
+def seen_study(*, opened: bool) -> ReaderStudy:
+    """Imported readings; ``opened``: somebody opened and closed it as well. Its results have been looked at."""
     state, at = (StudyState.CLOSED, NOON) if opened else (StudyState.FROZEN, None)
     study = make_study("Trial", n_cases=N, state=state, opened_at=at, n_orders=0)
     rows = [f"{name},{case},{said[case - 1]},answered" for name, said in READERS.items() for case in range(1, N + 1)]
@@ -71,11 +71,16 @@ def seen(request: pytest.FixtureRequest) -> SeenStudy:
     assert import_responses(study, name="old.csv", content=text, actor=None, at=NOON).stored
     for name, letters in MODELS.items():
         predicted(study, name, letters, NOON)
-    analysis = analyse_by(QUICK, study, at=NOON)
-    see_analysis(analysis, actor=None, at=SEEN)
+    see_analysis(analyse_by(QUICK, study, at=NOON), actor=None, at=SEEN)
     study.refresh_from_db()
     assert study.unblinded_at == SEEN
-    return study, stored_result(analysis)
+    return study
+
+
+@pytest.fixture(params=["read elsewhere", "opened and closed"])
+def seen(request: pytest.FixtureRequest) -> SeenStudy:
+    study = seen_study(opened=request.param == "opened and closed")
+    return study, stored_result(study.analyses.get())
 
 
 def test_seeing_the_results_makes_no_analysis_stale(seen: SeenStudy) -> None:

@@ -17,6 +17,7 @@ from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.response_import import import_responses
 from readerstudy.results.kernels import rendering
 from tests.annotation.review.cases import NOON
+from tests.made_once import made_once
 from tests.readerstudy.analysis.made import analyse_by
 from tests.readerstudy.report.made import QUICK
 from tests.readerstudy.studies import make_study
@@ -64,19 +65,19 @@ def _nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "render", lambda *_args: b"drawn")
 
 
-@pytest.fixture(params=["read elsewhere", "closed"])
-def analysis(request: pytest.FixtureRequest) -> Analysis:
-    elsewhere = request.param == "read elsewhere"
+@made_once
+def analysed(*, elsewhere: bool) -> Analysis:
     state, at = (StudyState.FROZEN, None) if elsewhere else (StudyState.CLOSED, NOON)
     study = make_study("Trial", n_cases=4, state=state, opened_at=at, n_orders=0)
-    rows = [
-        f"{name},{case},{said[case - 1]},answered"
-        for name, said in (("R1", "AABB"), ("R2", "AABB"))
-        for case in (1, 2, 3, 4)
-    ]
+    rows = [f"{name},{case},{said},answered" for name in ("R1", "R2") for case, said in enumerate("AABB", 1)]
     text = "\n".join(["reader,case,option,state", *rows]).encode()
     assert import_responses(study, name="old.csv", content=text, actor=None, at=NOON).stored
     return analyse_by(QUICK, study, at=NOON)
+
+
+@pytest.fixture(params=["read elsewhere", "closed"])
+def analysis(request: pytest.FixtureRequest) -> Analysis:
+    return analysed(elsewhere=request.param == "read elsewhere")
 
 
 @pytest.mark.parametrize("way", WAYS)
