@@ -134,6 +134,15 @@ def later(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
 
+FACTS = {  # as a reader fills in the form
+    "training": "resident",
+    "years": "3",
+    "chest_fellowship": "no",
+    "films_per_week": "40",
+    "display": "monitor",
+    "exposure": "some",
+    "exposure_text": "A talk.",
+}
 WINDOW = {"width": "1366", "height": "768", "screen_width": "1920", "screen_height": "1080", "pixel_ratio": "1.25"}
 
 

@@ -57,11 +57,11 @@ def script(bank: QuestionBank, cora: User) -> Program:
     return program_of(cora, Role.COORDINATOR, TokenScope.BANK, bank.slug)
 
 
-def plan(script: Program, **fields: Any) -> Any:
+def plan(script: Program, key: str = "one", **fields: Any) -> Any:
     given = {"bank": "bank", "name": "MedModel", "endpoint": ENDPOINT, "endpoint_model": MODEL, "prompt": "our reading"}
     if "study" in fields:
         given.pop("bank")
-    return script.post(RUNS, {**given, **fields}, Idempotency_Key="one")
+    return script.post(RUNS, {**given, **fields}, Idempotency_Key=key)
 
 
 def act(script: Program, run: ModelRun, name: str, body: object = None) -> Any:
@@ -76,11 +76,8 @@ def test_from_a_plan_to_a_run_that_asks_everything(script: Program) -> None:
     again = plan(script, version="2", n_repeats=10, cap="0.10", max_tokens=300, temperature=None)
     assert again["Location"] == made["Location"]
     run = ModelRun.objects.get()
-    assert (str(run.entry), run.batch.created_by, run.batch.chat_settings) == (
-        "MedModel 2",
-        User.objects.get(name="Cora"),
-        {"max_tokens": 300},
-    )
+    assert (str(run.entry), str(run.batch.created_by)) == ("MedModel 2", "Cora")
+    assert run.batch.chat_settings == {"max_tokens": 300}
     told = script.get(made["Location"]).json()
     assert (told["estimate"], told["is_at_work"], told["cost"], told["cap"]) == (None, False, "0.00000000", "0.1000")
     assert "ask the first questions" in told["cost_unknown"]
@@ -149,11 +146,7 @@ def test_nothing_is_planned_that_nobody_permitted_nor_where_the_token_does_not_r
 def test_a_newer_version_of_the_prompt_is_taken_unless_one_is_named(script: Program) -> None:
     make_prompt(number=2, sha256="1" * 64)
     assert plan(script).json()["prompt_number"] == 2
-    assert script.post(RUNS, {**_plan_of_second(), "prompt_number": 1}).json()["prompt_number"] == 1
-
-
-def _plan_of_second() -> dict[str, str]:
-    return {"bank": "bank", "name": "B", "endpoint": ENDPOINT, "endpoint_model": MODEL, "prompt": "our reading"}
+    assert plan(script, "two", name="B", prompt_number=1).json()["prompt_number"] == 1
 
 
 def test_outcomes_are_counted_each_for_itself_in_the_list_too(

@@ -1,8 +1,9 @@
-"""In the middle of a study every address of the site is asked for: no answer tells one world from the other."""
+"""In the middle of a study every address is asked for, with every kind of token: no answer tells the worlds apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 from pathlib import Path
@@ -11,20 +12,25 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from annotation.api.questionbank import question_list
+from annotation.api.resources import ListOf
+from annotation.enums import Role
 from annotation.models import Assignment, GenerationRun, Image, Job, PromptVersion, Rendition, Upload, User
+from annotation.models.people import TokenScope
+from annotation.people.tokens import make_token, place_named
+from readerstudy.enums import Information
 from readerstudy.exports.exporting import StudyTable
-from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, ModelRun, PredictionRun
+from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, ModelRun, PredictionRun, ReaderStudy
 from readerstudy.views import access
-from tests.annotation.review.cases import NOON
-from tests.conftest import make_person
+from tests.conftest import NOON, make_person
 from tests.readerstudy.blinding.recording import Recorder
-from tests.readerstudy.blinding.searching import Search
-from tests.readerstudy.blinding.session import Recording, difference, recording_of, world_of
+from tests.readerstudy.blinding.searching import Search, static_files
+from tests.readerstudy.blinding.session import Recording, difference, record, recording_of, world_of
 from tests.readerstudy.blinding.truth import ONE, OTHER, Truth
 from tests.readerstudy.blinding.walk import NOBODY, Walk
-from tests.readerstudy.blinding.worlds import World
+from tests.readerstudy.blinding.worlds import FIRST_PRACTICE, INDICATION, World
 from tests.readerstudy.studies import places_of
-from tests.sweeps import in_share, is_whole
+from tests.sweeps import in_share, is_whole, share
 
 pytestmark = pytest.mark.django_db
 ENDS = frozenset({"logout", "session-end", "reading-withdraw", "reading-consent"})  # the session, or taking part
@@ -182,3 +188,116 @@ def test_a_page_of_coordinators_that_opens_to_the_reader_is_found(
     leaky, answered = everything(ONE, tmp_path, As.READER, only="study-watch")
     assert ("study-watch", 200) in answered
     assert Search(ONE.tokens()).leaks(leaky.exchanges)
+
+
+# --- the API with tokens of people who must not know -----------------------------------------------
+@dataclass(frozen=True)
+class Kind:
+    """A token: of whom (somebody new, if the world has nobody of that name), with which role, good where."""
+
+    name: str
+    role: Role
+    scope: TokenScope = TokenScope.SITE
+    slug: str = ""
+
+
+KINDS = (
+    Kind("Rea", Role.READER, TokenScope.STUDY, "blind-trial"),
+    Kind("Remo", Role.REVIEWER),
+    Kind("Remo", Role.REVIEWER, TokenScope.ROUND, "round"),
+    Kind("Sue", Role.MODEL_SUBMITTER),
+    Kind("Sue", Role.MODEL_SUBMITTER, TokenScope.BANK, "blind"),
+    Kind("Dina", Role.DEIDENTIFIER),
+)
+ALL = {str(one.name): one for one in patterns(get_resolver())}
+QUERIES = ("?sort=-state", "?task=presence", "?difficulty=hard", "?state=disputed", "?fields=key")
+
+
+def ask_for(address: str, web: Recorder, token: str, *, is_list: bool) -> Iterator[int]:
+    """Read and send to an address; a list that opens is asked as a program could ask for more of it.
+
+    Who is refused a list is so before its question is read.
+    """
+    sent = f"Bearer {token}"
+    yield (read := web.get(address, authorization=sent).status_code)
+    yield web.post(address, authorization=sent).status_code
+    for query in QUERIES if is_list and read < 400 else ():
+        yield web.get(address + query, authorization=sent).status_code
+
+
+def heard(truth: Truth, folder: Path, *kinds: Kind, only: str = "") -> tuple[Recording, set[tuple[Kind, int]]]:
+    """All that programs with these tokens are told: everything is asked for, and everything sent."""
+    statuses: set[tuple[Kind, int]] = set()
+    with world_of(truth, folder, n_cases=4, n_practice=0) as (world, web):
+        people = {kind.name: User.objects.filter(name=kind.name).first() for kind in kinds}
+        web.client.logout()
+        for kind in kinds:
+            person = people[kind.name] = people[kind.name] or make_person(kind.name, kind.role)
+            place = place_named(person, kind.scope, kind.slug)
+            made = make_token(person, "spy", role=kind.role, place=place, days=30, actor=person, at=NOON)
+            for name, address in addresses(world):
+                if name == only or (name.startswith("api-") and not only and (in_share(name) or name == "api-me")):
+                    view: Any = ALL[name].callback
+                    found = ask_for(address, web, made.text, is_list=issubclass(view.cls, ListOf))
+                    statuses |= {(kind, status) for status in found}
+        recording = recording_of(world, web)
+    return recording, statuses
+
+
+@pytest.mark.sweep
+def test_no_token_of_somebody_blinded_tells_the_worlds_apart(tmp_path: Path) -> None:
+    one, statuses = heard(ONE, tmp_path, *KINDS)
+    other, again = heard(OTHER, tmp_path, *KINDS)
+    assert difference(one, other) == ""
+    assert statuses == again
+    assert {(kind, 200) for kind in KINDS} <= statuses
+    assert not [kind for kind, status in statuses if status == 500]
+    for recording in (one, other):
+        assert Search(recording.truth.tokens()).leaks(recording.exchanges) == []
+
+
+def test_a_resource_that_opens_to_the_reader_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The net has no hole: with the role of the list and its reach taken away, the words are found."""
+    monkeypatch.setattr(question_list.Questions, "roles", ())
+    monkeypatch.setattr(question_list, "bank_named", lambda _person, slug: ReaderStudy.objects.get().bank)
+    leaky, _statuses = heard(ONE, tmp_path, KINDS[0], only="api-questions")
+    assert Search(ONE.tokens()).leaks(leaky.exchanges)
+
+
+def test_all_of_the_api_is_asked() -> None:
+    found = {str(one.name) for one in patterns(get_resolver()) if hasattr(one.callback, "cls")}
+    assert found == {name for name in ALL if name.startswith("api-")}
+
+
+# --- what two worlds and two arms differ in --------------------------------------------------------
+CASES = (*range(1, 41), *range(FIRST_PRACTICE, FIRST_PRACTICE + 3))
+
+
+def test_the_two_worlds_differ_in_every_case_and_every_part() -> None:
+    for number in CASES:
+        assert ONE.key(number) != OTHER.key(number)
+        assert ONE.task(number) != OTHER.task(number)
+        assert ONE.difficulty(number) != OTHER.difficulty(number)
+    assert not ONE.tokens() & OTHER.tokens()
+    assert {ONE.key(number) for number in CASES} == set("ABCD")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("information", share([Information.AGE_SEX, Information.INDICATION]))
+def test_what_an_arm_shows_beside_the_images_is_all_that_it_shows(information: Information, tmp_path: Path) -> None:
+    """The indication is shown by design, so it is the same in both worlds; the rest of the report is not."""
+    small: dict[str, Any] = {"n_cases": 4, "n_practice": 1, "information": information}
+    one, other = record(ONE, tmp_path, **small), record(OTHER, tmp_path, **small)
+    assert difference(one, other) == ""
+    shown = INDICATION.encode()
+    assert any(shown in exchange.body for exchange in one.exchanges) is (information == Information.INDICATION)
+    assert Search(ONE.tokens()).leaks(one.exchanges) == []
+
+
+def test_no_script_or_style_of_the_site_holds_a_planted_word() -> None:
+    """Files that are the same for everybody: none is made from a bank."""
+    search = Search(ONE.tokens() | OTHER.tokens())
+    files = static_files()
+    assert len(files) > 20
+    for file in files:
+        assert search.within(file.read_bytes()) == [], file

@@ -13,7 +13,7 @@ from readerstudy.enums import Block
 from readerstudy.models import ModelRun, PredictionRun, PresentedCase
 from tests.readerstudy.blinding.recording import Recorder
 from tests.readerstudy.blinding.worlds import World
-from tests.readerstudy.studies import places_of, seen_by
+from tests.readerstudy.studies import FACTS, places_of, seen_by
 
 Json = dict[str, Any]
 NOBODY = "AAAAAAAAAAAAAAAA"
@@ -22,15 +22,6 @@ OWN = (
     *("reading-display", "reading-room", "reading-done", "reading-withdraw"),
 )
 COORDINATORS = ("study-invite",)
-FACTS = {
-    "training": "resident",
-    "years": "3",
-    "chest_fellowship": "no",
-    "films_per_week": "40",
-    "display": "monitor",
-    "exposure": "some",
-    "exposure_text": "A talk.",
-}
 PAGE = "00000000-0000-4000-8000-000000000001"
 
 

@@ -27,11 +27,6 @@ ADDRESS = "/studies/trial/cases/"
 REASON = "read by two of us"
 
 
-@pytest.fixture
-def draft(cora: User) -> ReaderStudy:
-    return make_draft(cora)
-
-
 def asked(**changes: Any) -> dict[str, Any]:
     """What the browser sends for a draw of six of the twelve questions."""
     sent = {"how": "draw", "n": "6", "seed": "7", "n_practice": "2", "n_sets": "1", "n_shared": "0"}
@@ -74,12 +69,8 @@ def test_a_preview_shows_the_practice_block_as_well(coordinator: Client, draft: 
     shown = page.content.decode().partition("<h3>Questions</h3>")[2].partition("</table>")[0]
     assert "All of them, as numbered in the study" in shown
     assert re.findall(r"/(\d+)/\">", shown) == ["9", "3", "5", "1"]
-    assert re.findall(r'<td class="number">(?:<span class="tag">(practice)</span> )?(\d+)</td>', shown) == [
-        ("", "1"),
-        ("", "2"),
-        ("", "3"),
-        ("practice", "1"),
-    ]
+    numbered = re.findall(r'<td class="number">(?:<span class="tag">(practice)</span> )?(\d+)</td>', shown)
+    assert numbered == [("", "1"), ("", "2"), ("", "3"), ("practice", "1")]
 
 
 def test_a_preview_says_how_many_of_which_block_it_shows(
@@ -138,27 +129,21 @@ def test_quotas_change_the_mix_and_the_page_says_so(coordinator: Client, draft: 
     assert coordinator.get(ADDRESS).context["form"]["quota-geometric-any"].value() == held
 
 
-def test_a_quota_that_the_pool_cannot_give_is_refused(coordinator: Client, draft: ReaderStudy) -> None:
-    answer = coordinator.post(ADDRESS, asked(**{"quota-geometric-any": "6"}))
-    assert answer.status_code == 422
-    assert "asks for 6 questions" in answer.content.decode()
-    assert "choice" not in answer.context
-
-
-def test_without_a_reason_only_accepted_questions_are_drawn(coordinator: Client, draft: ReaderStudy) -> None:
-    answer = coordinator.post(ADDRESS, asked(accepted_because=""))
-    assert answer.status_code == 422
-    assert "only 0 questions qualify" in answer.content.decode()
+def test_what_the_pool_cannot_give_is_refused(coordinator: Client, draft: ReaderStudy) -> None:
+    """Too many of a task; and, without a reason, questions that no review has accepted."""
+    quota, no_reason = {"quota-geometric-any": "6"}, {"accepted_because": ""}
+    for changes, words in ((quota, "asks for 6 questions"), (no_reason, "only 0 questions qualify")):
+        answer = coordinator.post(ADDRESS, asked(**changes))
+        assert answer.status_code == 422
+        assert words in answer.content.decode()
+        assert "choice" not in answer.context
 
 
 def test_sets_overlap_as_asked(coordinator: Client, draft: ReaderStudy) -> None:
     page = coordinator.post(ADDRESS, asked(n="8", n_practice="0", n_sets="2", n_shared="4"))
     assert page.context["set_sizes"] == [6, 6]
-    assert (page.context["forecast"].n, page.context["forecast"].n_cases, page.context["forecast"].n_readers) == (
-        6,
-        8,
-        3,
-    )
+    forecast = page.context["forecast"]
+    assert (forecast.n, forecast.n_cases, forecast.n_readers) == (6, 8, 3)
     assert look_and_store(coordinator, n="8", n_practice="0", n_sets="2", n_shared="4").status_code == 302
     assert [one.cases.count() for one in draft.sets.order_by("number")] == [6, 6]
 
@@ -310,12 +295,8 @@ def test_two_coordinators_do_not_replace_each_others_cases(
 def test_a_stored_list_is_shown_again_as_a_list(coordinator: Client, draft: ReaderStudy) -> None:
     look_and_store(coordinator, **LISTED)
     form = coordinator.get(ADDRESS).context["form"]
-    assert (form["how"].value(), form["numbers"].value(), form["practice_numbers"].value()) == (
-        "list",
-        "#9 #3 #5",
-        "#1",
-    )
-    shown = {name: form[name].value() for name in ("how", "numbers", "practice_numbers")}
+    shown = {name: form[name].value() for name in ("how", "numbers", "practice_numbers", "accepted_because")}
+    assert shown == {"how": "list", "numbers": "#9 #3 #5", "practice_numbers": "#1", "accepted_because": REASON}
     choice = coordinator.post(ADDRESS, asked(**shown)).context["choice"]
     assert [one.number for one in (*choice.main, *choice.practice)] == [9, 3, 5, 1]
     look_and_store(coordinator)
@@ -326,11 +307,6 @@ def test_a_stored_list_is_shown_again_as_a_list(coordinator: Client, draft: Read
 def test_without_cases_they_are_drawn_unless_asked_otherwise(coordinator: Client, draft: ReaderStudy) -> None:
     draft.cases.all().delete()
     assert coordinator.get(ADDRESS).context["form"]["how"].value() == "draw"
-
-
-def test_a_reason_for_a_list_is_shown_again(coordinator: Client, draft: ReaderStudy) -> None:
-    look_and_store(coordinator, **LISTED)
-    assert coordinator.get(ADDRESS).context["form"]["accepted_because"].value() == REASON
 
 
 def test_a_list_takes_own_ids_numbers_and_ranges(

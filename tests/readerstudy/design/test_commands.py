@@ -170,21 +170,10 @@ def test_after_closing_anybody_can_check_protocol_and_keys(tmp_path: Path) -> No
 
 def test_a_plan_can_draw_its_cases(tmp_path: Path) -> None:
     make_questions(40)
-    plan = {
-        "name": "Drawn",
-        "bank": "Bank",
-        "seed": 3,
-        "draw": {
-            "n": 12,
-            "n_practice": 2,
-            "n_sets": 2,
-            "n_shared": 4,
-            "quotas": [{"task": "geometric", "n": 4}],
-            "accepted_because": "a trial run",
-        },
-    }
+    quotas = [{"task": "geometric", "n": 4}]
+    draw = {"n": 12, "n_practice": 2, "n_sets": 2, "n_shared": 4, "quotas": quotas, "accepted_because": "a trial run"}
     path = tmp_path / "plan.json"
-    path.write_text(json.dumps(plan))
+    path.write_text(json.dumps({"name": "Drawn", "bank": "Bank", "seed": 3, "draw": draw}))
     made = json.loads(run("create_study", path, "--json"))
     assert (made["n_cases"], made["n_practice"], made["n_sets"], made["problems"]) == (12, 2, 2, [])
     study = ReaderStudy.objects.get()
@@ -280,13 +269,8 @@ def test_voidings_come_in_whole_or_not_at_all(tmp_path: Path) -> None:
     old.write_text("case,reason\n3,faulty\n")
     run("import_voidings", old, "--study", "Trial")
     assert Voiding.objects.get(source="t?r.csv").reason == "faulty"
-    voiding = Voiding.objects.get(source="voidings.csv")
-    assert (voiding.case.number, voiding.reason, voiding.source, voiding.before_unblinding) == (
-        2,
-        "two options, both right",
-        "voidings.csv",
-        True,
-    )
+    stored = Voiding.objects.filter(source="voidings.csv").values_list("case__number", "reason", "before_unblinding")
+    assert list(stored) == [(2, "two options, both right", True)]
 
 
 @pytest.mark.parametrize(

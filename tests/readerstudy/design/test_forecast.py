@@ -51,13 +51,8 @@ def test_few_random_readers_have_the_half_width_by_mover_and_the_flag() -> None:
 def test_each_number_has_its_n() -> None:
     found = of()
     assert (found.n, found.n_cases, found.overall.estimate.n, found.n_readers) == (200, 200, 200, 3)
-    assert {one.task: one.estimate.n for one in found.tasks} == {
-        "presence": 188,
-        "negation": 0,
-        "differential": 0,
-        "location": 12,
-        "geometric": 0,
-    }
+    by_task = {one.task: one.estimate.n for one in found.tasks}
+    assert by_task == {"presence": 188, "negation": 0, "differential": 0, "location": 12, "geometric": 0}
 
 
 def test_the_interval_at_the_assumed_share_is_wilsons() -> None:

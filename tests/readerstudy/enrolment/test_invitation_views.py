@@ -269,4 +269,4 @@ def test_a_study_of_two_sets_asks_which(coordinator: Client, study: ReaderStudy)
 
 def test_nobody_is_invited_to_a_closed_study(coordinator: Client, study: ReaderStudy) -> None:
     ReaderStudy.objects.update(state=StudyState.CLOSED)
-    assert check(coordinator, HEAD + "Nina,,\n")["Location"] == "/studies/trial/invite/"
+    assert check(coordinator, HEAD + "Nina,,\n")["Location"] == PAGE

@@ -82,18 +82,14 @@ def test_a_reader_never_gets_the_pseudonym_of_one_who_was_imported(
 
 
 def test_no_order_left(study: ReaderStudy, cora: User, rita: User, remo: User, stan: User, noon: datetime) -> None:
-    case_set = study.sets.get()
+    case_set, empty = study.sets.get(), CaseSet.objects.create(study=study, number=2, name="Second")
+    with pytest.raises(StudyRefused, match="All reader places of this study are taken"):
+        enrol_reader(study, rita, empty, actor=cora, at=noon)  # each set has its own orders
     for person in (rita, remo):
         enrol_reader(study, person, case_set, actor=cora, at=noon)
     with pytest.raises(StudyRefused, match="All reader places of this study are taken"):
         enrol_reader(study, stan, case_set, actor=cora, at=noon)
     assert not Enrolment.objects.filter(reader=stan).exists()
-
-
-def test_each_set_has_its_own_orders(study: ReaderStudy, cora: User, rita: User, noon: datetime) -> None:
-    empty = CaseSet.objects.create(study=study, number=2, name="Second")
-    with pytest.raises(StudyRefused):
-        enrol_reader(study, rita, empty, actor=cora, at=noon)
 
 
 def test_a_new_person_has_an_account_and_a_place(issued: IssuedInvitation, noon: datetime) -> None:
@@ -297,12 +293,9 @@ def against(person: User, study: ReaderStudy) -> str:
     return " ".join(reasons_against(person, study, study.sets.get()))
 
 
-def test_strangers_may_read(study: ReaderStudy, stan: User, rita: User) -> None:
-    assert [against(person, study) for person in (stan, rita)] == ["", ""]
-
-
-def test_administrators_may_not(study: ReaderStudy, ada: User) -> None:
+def test_strangers_may_read_and_administrators_may_not(study: ReaderStudy, stan: User, rita: User, ada: User) -> None:
     """The pages of a bank show them tasks and categories, which point to keys."""
+    assert [against(person, study) for person in (stan, rita)] == ["", ""]
     assert against(ada, study) == "Ada administers the site, and so can look up categories."
 
 

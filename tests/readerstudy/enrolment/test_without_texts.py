@@ -21,8 +21,7 @@ from readerstudy.predictions.entries import banks_judged
 from readerstudy.study.permissions import StudyRefused
 from tests.emails import delivered
 from tests.readerstudy.design.drafts import study_coordinator
-from tests.readerstudy.enrolment.test_entry_views import FACTS
-from tests.readerstudy.studies import enrol, make_study, seen_by
+from tests.readerstudy.studies import FACTS, enrol, make_study, seen_by
 from tests.refusals import refuses
 
 TEXTS = ["", " \n\t "]

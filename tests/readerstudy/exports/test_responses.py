@@ -1,19 +1,32 @@
-"""The responses of a study, row by row."""
+"""Responses row by row, readers as a table, and what comes back from an export."""
 
 from __future__ import annotations
 
+import csv
+import io
+from datetime import datetime
 from typing import Any
 
+import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.exports.tables import Format, restored
 from annotation.models import User
+from readerstudy.conducting.lifecycle import close_study
+from readerstudy.design.creating import copy_study, create_study
+from readerstudy.design.freezing import freeze_study
+from readerstudy.enrolment.kernels.steps import ReaderFacts
 from readerstudy.enums import RemarkKind, StudyState
 from readerstudy.exports.columns import response_columns
+from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, READER_COLUMNS, StudyTable, export_table, reader_rows
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import Enrolment, ReaderStudy, Reading, Remark, Response
-from tests.annotation.review.cases import NOON
+from readerstudy.reading.kernels.response_file import COLUMNS
+from readerstudy.reading.response_import import import_responses
+from tests.conftest import NOON
+from tests.readerstudy.design.made import make_questions, plan_for
 from tests.readerstudy.exports.read_study import void
-from tests.readerstudy.studies import enrol, make_study
+from tests.readerstudy.studies import enrol, later, make_study
 
 
 def rows_of(study: ReaderStudy, *, with_key: bool = True) -> list[dict[str, Any]]:
@@ -143,3 +156,80 @@ def test_the_number_of_statements_follows_the_readers_and_not_the_cases(
     enrol(study, remo)
     with django_assert_max_num_queries(4 + 2 * 5):
         assert len(rows_of(study)) == 60
+
+
+# --- readers ---------------------------------------------------------------------------------------
+FACTS = ReaderFacts(
+    training="resident",
+    years=3,
+    chest_fellowship=False,
+    films_per_week=40,
+    display="monitor",
+    exposure="some",
+    exposure_text="=A talk",
+)
+
+
+def readers_of(study: ReaderStudy) -> list[dict[str, Any]]:
+    return [dict(zip([column.name for column in READER_COLUMNS], row, strict=True)) for row in reader_rows(study)]
+
+
+def test_what_each_reader_said_and_how_far_they_came(rita: User, remo: User) -> None:
+    study = make_study("Trial", n_cases=1)
+    Enrolment.objects.filter(pk=enrol(study, rita).pk).update(
+        facts=FACTS.as_json(), display={"width": 1366}, finished_at=later(5), declared_at=later(6)
+    )
+    Enrolment.objects.filter(pk=enrol(study, remo).pk).update(facts={})
+    Enrolment.objects.create(
+        study=study, case_set=study.sets.get(), pseudonym="Reader 9", source="old.csv", enrolled_at=NOON
+    )
+    said, silent, imported = readers_of(study)
+    for name, value in FACTS.as_json().items():
+        assert said[name] == value
+    assert (said["reader"], said["reader_state"], said["screen"]) == ("R1", "finished", '{"width": 1366}')
+    assert (said["finished_at"], said["declared_at"]) == (later(5), later(6))
+    assert (silent["training"], silent["years"], silent["chest_fellowship"]) == ("", None, None)
+    assert (imported["reader_state"], imported["source"]) == ("imported", "old.csv")
+
+
+def test_readers_can_be_taken_before_closing(rita: User) -> None:
+    assert StudyTable.READERS not in HIDDEN_BEFORE_RESULTS
+
+
+# --- into a copy of the study and out of it --------------------------------------------------------
+ROWS = (
+    ("Reader 1", "3", "B", "answered", "", "80", "4200", "1"),
+    ("Reader 1", "1", "", "declined", "C", "25", "", "2"),
+    ("Reader 1", "2", "D", "late", "", "", "61000", "3"),
+    ("=Reader 2", "2", "A", "unconfirmed", "", "", "30000", ""),
+    ("=Reader 2", "1", "", "timed_out", "", "", "", ""),
+    ("=Reader 2", "3", "", "missing", "", "", "", ""),
+)
+
+
+@pytest.fixture
+def closed(db: None, noon: datetime) -> ReaderStudy:
+    return freeze_study(create_study(plan_for(make_questions(4), 3), actor=None, at=noon), actor=None, at=noon)
+
+
+def file_of(rows: object) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows([COLUMNS, *rows])  # type: ignore[misc]
+    return text.getvalue().encode()
+
+
+def exported(closed: ReaderStudy, noon: datetime) -> list[tuple[str, ...]]:
+    file = io.BytesIO()
+    export_table(closed, StudyTable.RESPONSES, Format.CSV, file, actor=None, at=noon)
+    rows = csv.DictReader(io.StringIO(file.getvalue().decode(), newline=""))
+    return [tuple(restored(row[name]) for name in COLUMNS) for row in rows]
+
+
+def test_an_export_comes_out_of_a_copy_as_it_went_in(closed: ReaderStudy, cora: User, noon: datetime) -> None:
+    assert import_responses(closed, name="a.csv", content=file_of(ROWS), actor=None, at=noon).stored
+    close_study(closed, actor=cora, at=noon)
+    first = exported(closed, noon)
+    assert sorted(first) == sorted(ROWS)
+    copy = freeze_study(copy_study(closed, actor=None, at=noon), actor=None, at=noon)
+    assert import_responses(copy, name="b.csv", content=file_of(first), actor=None, at=noon).stored
+    assert exported(copy, noon) == first

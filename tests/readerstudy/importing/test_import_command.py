@@ -38,32 +38,8 @@ def told(*arguments: str) -> str:
 
 
 def test_it_says_what_it_did_and_the_second_time_that_nothing_changed(study: ReaderStudy, file: Path) -> None:
-    assert told(str(file)).split() == [
-        "Study",
-        "old:",
-        "read",
-        "2",
-        "created",
-        "2",
-        "unchanged",
-        "0",
-        "new",
-        "readers",
-        "1",
-    ]
-    assert told(str(file)).split() == [
-        "Study",
-        "old:",
-        "read",
-        "2",
-        "created",
-        "0",
-        "unchanged",
-        "2",
-        "new",
-        "readers",
-        "0",
-    ]
+    assert " ".join(told(str(file)).split()) == "Study old: read 2 created 2 unchanged 0 new readers 1"
+    assert " ".join(told(str(file)).split()) == "Study old: read 2 created 0 unchanged 2 new readers 0"
 
 
 def test_a_dry_run_as_json(study: ReaderStudy, file: Path) -> None:

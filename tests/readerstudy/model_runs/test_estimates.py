@@ -23,18 +23,12 @@ def made(n_images: int = 1, **fields: float | None) -> MadeCall:
     return MadeCall(n_images, **{**given, **fields})
 
 
-def test_the_mean_of_each_number_of_images_times_its_calls() -> None:
-    found = expected_total([(1, 10.0), (1, 14.0), (2, 30.0), (2, 30.0)], {1: 100, 2: 50})
-    assert found is not None
-    assert found.value == 100 * 12 + 50 * 30
-
-
-def test_the_interval_by_hand() -> None:
+def test_the_mean_of_each_number_of_images_times_its_calls_and_the_interval_by_hand() -> None:
     """Two strata, variance (8 + 0) / (1 + 1) = 4 with 2 degrees of freedom; N (N - n) / n = 4900 and 1200."""
     found = expected_total([(1, 10.0), (1, 14.0), (2, 30.0), (2, 30.0)], {1: 100, 2: 50})
     half = student.ppf(0.975, 2) * (4 * (100 * 98 / 2 + 50 * 48 / 2)) ** 0.5
     assert found is not None
-    assert (found.value, found.low, found.high) == pytest.approx((2700, 2700 - half, 2700 + half))
+    assert (found.value, found.low, found.high) == pytest.approx((100 * 12 + 50 * 30, 2700 - half, 2700 + half))
 
 
 def test_where_all_calls_were_made_there_is_nothing_left_to_guess() -> None:

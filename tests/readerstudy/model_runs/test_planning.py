@@ -253,22 +253,19 @@ def test_refused_for_a_prompt_of_another_purpose(bank: QuestionBank) -> None:
     refused(Target(bank), BatchRefused, "wrong_purpose", match="not to answer questions", prompt=prompt)
 
 
-@pytest.mark.parametrize("n_orders", [0, 2, 3, 5])
-def test_refused_for_other_numbers_of_orders(bank: QuestionBank, n_orders: int) -> None:
+@pytest.mark.parametrize(
+    ("room", "code", "match", "wrong"),
+    [
+        *((RunningRefused, "bad_orders", "4 rotations", {"n_orders": n}) for n in (0, 2, 3, 5)),
+        *((RunningRefused, "bad_repeats", "1 to 20 times", {"n_repeats": n}) for n in (0, -1, 21)),
+        *((RunningRefused, "bad_name", "1 to 200 characters", {"name": name}) for name in ("", "n" * 201)),
+        (RunningRefused, "bad_name", "1 to 200 characters", {"version": "v" * 101}),
+        (PictureRefused, "no_policy", "There is no policy 'tiny'", {"picture_policy": "tiny"}),
+    ],
+)
+def test_refused_for_what_no_run_can_have(bank: QuestionBank, room: Any, code: str, match: str, wrong: Any) -> None:
     permit(bank)
-    refused(Target(bank), RunningRefused, "bad_orders", match="4 rotations", n_orders=n_orders)
-
-
-@pytest.mark.parametrize("n_repeats", [0, -1, 21])
-def test_refused_for_too_few_or_too_many_repeats(bank: QuestionBank, n_repeats: int) -> None:
-    permit(bank)
-    refused(Target(bank), RunningRefused, "bad_repeats", match="1 to 20 times", n_repeats=n_repeats)
-
-
-@pytest.mark.parametrize(("name", "version"), [("", "1"), ("n" * 201, "1"), ("Model", "v" * 101)])
-def test_refused_for_a_name_that_no_model_can_have(bank: QuestionBank, name: str, version: str) -> None:
-    permit(bank)
-    refused(Target(bank), RunningRefused, "bad_name", match="1 to 200 characters", name=name, version=version)
+    refused(Target(bank), room, code, match=match, **wrong)
 
 
 def test_refused_while_images_are_missing_or_in_quarantine(bank: QuestionBank) -> None:
@@ -308,11 +305,6 @@ def test_refused_where_nobody_else_has_the_same_views(bank: QuestionBank) -> Non
     Exam.objects.filter(bank=bank).update(patient_pseudonym="the only one")
     words = r"30 questions \(1, 2, 3.*no exam of another patient"
     refused(Target(bank), RunningRefused, "no_other_exam", match=words, images=SentImages.SWAPPED)
-
-
-def test_refused_for_a_policy_that_nobody_knows(bank: QuestionBank) -> None:
-    permit(bank)
-    refused(Target(bank), PictureRefused, "no_policy", match="There is no policy 'tiny'", picture_policy="tiny")
 
 
 def test_a_coordinator_plans(bank: QuestionBank, cora: User) -> None:

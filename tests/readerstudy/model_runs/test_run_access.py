@@ -1,4 +1,4 @@
-"""Who reads or reviews a question meets no run on it; who opened its raw answers reads and reviews it no more."""
+"""Who reads or reviews a question meets no run on it, nor a verdict of a validator; and the other way round."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django.fixtures import Settings
 
-from annotation.enums import KeySource, RoundState
-from annotation.models import AuditEvent, Exam, Question, SeenKey, User
+from annotation.enums import KeySource, Role, RoundState
+from annotation.models import AuditEvent, CallBatch, Exam, Question, SeenKey, User
+from annotation.refusals import Refused
 from annotation.review.assigning import who_knows_keys
+from annotation.validators.validator_plans import CheckWanted, plan_check
 from readerstudy.design.conflicts import may_not_read
 from readerstudy.enums import StudyState
 from readerstudy.model_runs.asked_questions import RunningRefused, open_call, readable_calls
@@ -17,7 +19,8 @@ from readerstudy.model_runs.following import ask_first_questions, resume_run, st
 from readerstudy.model_runs.planning import plan_run, runs_seen_by, shows_results, store_run, targets_to_run
 from readerstudy.models import Enrolment, ModelRun, ReaderStudy
 from readerstudy.predictions.listing import Target
-from tests.annotation.review.cases import NOON, make_bank, make_revisions, make_round
+from tests.annotation.review.cases import make_bank, make_revisions, make_round
+from tests.conftest import NOON, make_person
 from tests.readerstudy.model_runs.made import answer, make_prompt, name_endpoints, permit, planned, wanted
 from tests.readerstudy.studies import enrol, make_study
 from tests.refusals import refuses
@@ -248,3 +251,21 @@ def _add_case(study: ReaderStudy, question: Question) -> None:
     study.cases.create(number=1, revision=question.revisions.get())
     ReaderStudy.objects.filter(pk=study.pk).update(state=StudyState.OPEN)
     study.refresh_from_db()
+
+
+# --- validators ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("state", [StudyState.OPEN, StudyState.CLOSED])
+def test_until_the_study_is_over(client: Client, state: StudyState) -> None:
+    study = make_study("Trial", state=StudyState.OPEN)
+    rosa = make_person("Rosa", Role.COORDINATOR, Role.READER)
+    enrol(study, rosa)
+    ReaderStudy.objects.filter(pk=study.pk).update(state=state)
+    client.force_login(rosa)
+    pages = [reverse(f"bank-{name}", args=[study.bank.slug]) for name in ("validators", "difficulties")]
+    pages.append(reverse("bank-validator", args=[study.bank.slug, "c3"]))
+    expected = 403 if state == StudyState.OPEN else 200
+    assert [client.get(page).status_code for page in pages] == [expected] * 3
+    with pytest.raises(Refused) as found:
+        plan_check(CheckWanted(bank=study.bank, validator="c1", endpoint="none", model="m"), actor=rosa, at=NOON)
+    assert (found.value.code == "reads_them") == (state == StudyState.OPEN)
+    assert not CallBatch.objects.exists()

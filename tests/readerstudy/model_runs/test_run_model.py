@@ -6,7 +6,6 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 import pytest
@@ -66,10 +65,7 @@ def plan(*more: str) -> tuple[str, ...]:
 
 
 def ask() -> None:
-    def clock() -> datetime:
-        return NOON
-
-    assert ask_endpoint(ENDPOINT, clock=clock, limits=SHORT)
+    assert ask_endpoint(ENDPOINT, clock=lambda: NOON, limits=SHORT)
 
 
 @pytest.mark.usefixtures("bank")

@@ -94,11 +94,13 @@ def form(bank: QuestionBank, **fields: object) -> dict[str, object]:
 def test_what_a_run_needs_stands_before_the_form(coordinator: Client, settings: Settings) -> None:
     settings.MODEL_ENDPOINTS = ()
     page = words(coordinator, "model-run-new")
-    for what in ("Endpoint", "Permission to send", "Price"):
-        assert f"{what}: missing" in page
+    for said in ("Endpoint: missing", "Permission to send: missing", "Price: missing", "REXVQA_MODEL_ENDPOINTS"):
+        assert said in page
     name_endpoints(settings)
-    bank = make_questions(3, pixels=False)
+    assert "Write one first" in words(coordinator, "model-run-new")
     make_prompt(images=SentImages.FIRST)
+    assert "There is no bank and no study" in words(coordinator, "model-run-new")
+    bank = make_questions(3, pixels=False)
     page = words(coordinator, "model-run-new")
     assert f"✓ Endpoint {ENDPOINT}" in page
     assert "Permission to send: missing" in page
@@ -169,17 +171,6 @@ def test_what_the_act_refuses_stands_on_the_form(coordinator: Client) -> None:
     assert "Nobody has permitted" in response.content.decode()
 
 
-def test_without_endpoints_prompts_or_questions_the_page_says_what_to_do(
-    coordinator: Client, settings: Settings, cora: User
-) -> None:
-    settings.MODEL_ENDPOINTS = ()
-    assert "REXVQA_MODEL_ENDPOINTS" in words(coordinator, "model-run-new")
-    name_endpoints(settings)
-    assert "Write one first" in words(coordinator, "model-run-new")
-    make_prompt()
-    assert "There is no bank and no study" in words(coordinator, "model-run-new")
-
-
 # --- watching -------------------------------------------------------------------------------------
 def test_a_planned_run_offers_its_first_questions(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
@@ -236,6 +227,8 @@ def test_a_start_of_unknown_cost_needs_a_tick(coordinator: Client, bank: Questio
 
 def test_paused_resumed_and_stopped(coordinator: Client, bank: QuestionBank) -> None:
     run = planned(Target(bank))
+    CallBatch.objects.update(state=BatchState.PAUSED, paused_because="The endpoint refused the key.")
+    assert "The endpoint refused the key." in words(coordinator, "model-run", run.batch.public_id)
     end(run, BatchState.RUNNING)
     assert "Somebody paused this run" in press(coordinator, run, "pause")
     assert "The run goes on" in press(coordinator, run, "resume")
@@ -243,12 +236,6 @@ def test_paused_resumed_and_stopped(coordinator: Client, bank: QuestionBank) -> 
     assert run.batch.state == BatchState.RUNNING
     assert "Stopped for good after 0 of 25 calls" in press(coordinator, run, "stop", confirmed="yes")
     assert "reload the page" in press(coordinator, run, "resume")
-
-
-def test_a_pause_by_the_program_says_why(coordinator: Client, bank: QuestionBank) -> None:
-    run = planned(Target(bank))
-    CallBatch.objects.update(state=BatchState.PAUSED, paused_because="The endpoint refused the key.")
-    assert "The endpoint refused the key." in words(coordinator, "model-run", run.batch.public_id)
 
 
 def test_the_cap_is_changed(coordinator: Client, bank: QuestionBank) -> None:

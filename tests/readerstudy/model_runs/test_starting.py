@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -50,12 +50,8 @@ def bank() -> QuestionBank:
     return make_questions(N_QUESTIONS, pixels=False)
 
 
-def clock() -> datetime:
-    return NOON
-
-
 def ask(run: ModelRun) -> None:
-    assert ask_endpoint(ENDPOINT, clock=clock, limits=SHORT)
+    assert ask_endpoint(ENDPOINT, clock=lambda: NOON, limits=SHORT)
     run.batch.refresh_from_db()
 
 
@@ -70,7 +66,7 @@ def try_first(run: ModelRun) -> None:
 
 def work() -> None:
     for job in Job.objects.filter(state=JobState.QUEUED):
-        run_job(job.public_id, clock=clock)
+        run_job(job.public_id, clock=lambda: NOON)
 
 
 def n_asked(server: StandIn) -> int:

@@ -1,23 +1,26 @@
-"""The report on the page: a button, a job, a list of files, a download; who may, and what it costs."""
+"""The report on the page: a button, a job, files, a download; and from another machine."""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
+from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.enums import JobState
 from annotation.jobs.running import run
 from annotation.models import AuditEvent, Job, User
+from annotation.site import home_files
 from readerstudy.exports.report_job import KIND, path_of
 from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
-from tests.annotation.review.cases import NOON
+from tests.conftest import NOON
+from tests.object_storage import TwoHomes, object_storage
 from tests.readerstudy.exports.read_study import void
 from tests.readerstudy.report.made import reported_analysis
 
@@ -142,3 +145,27 @@ def test_what_the_page_costs(
     coordinator.get(address("study-report", analysis))  # the first look of a person is noted
     with django_assert_num_queries(8):
         coordinator.get(address("study-report", analysis))
+
+
+# --- two machines ----------------------------------------------------------------------------------
+@pytest.mark.services
+@pytest.mark.usefixtures("few_figures", "own_home")
+def test_a_report_is_taken_from_the_machine_that_did_not_make_it(
+    coordinator: Client, rita: User, remo: User, settings: Settings, tmp_path: Path
+) -> None:
+    with object_storage() as s3:
+        homes = TwoHomes(tmp_path / "machines", settings, s3)
+        analysis = reported_analysis(rita, remo)
+        ReaderStudy.objects.update(unblinded_at=NOON)
+        homes.at("b")
+        report = made(coordinator, analysis)
+        assert (homes.left(), homes.in_bucket()) == ([], [f"home/reports/{report.public_id}.zip"])
+        homes.at("a")
+        assert "Download the ZIP" in coordinator.get(address("study-report", analysis)).content.decode()
+        file = address("study-report-file", analysis, report.public_id)
+        answer = coordinator.post(file)
+        assert b"".join(answer.streaming_content)[:2] == b"PK"  # type: ignore[attr-defined]
+        home_files.drop(path_of(report))
+        assert coordinator.post(file).status_code == 302, "made again from the page"
+        assert AuditEvent.objects.filter(act="study.report_taken").count() == 1
+        assert homes.left() == []

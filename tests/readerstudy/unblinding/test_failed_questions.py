@@ -1,4 +1,4 @@
-"""Questions are found by how many models failed them, by whom that may be known."""
+"""What is told of a question once results were seen: models that failed it, readers who had it right, its history."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
+from annotation.contributions import contributed
 from annotation.enums import RoundState
-from annotation.models import Assignment, QuestionBank, ReviewRound, User
+from annotation.models import Assignment, Question, QuestionBank, ReviewRound, User
 from annotation.questionbank.filters import BankSearch
+from annotation.statistics.kernels.sampling import RatedBy
+from annotation.validators.validator_exams import compare_sources
 from readerstudy.enums import BenchmarkState, StudyState
 from readerstudy.models import Enrolment, ModelEntry, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.listing import Target
-from readerstudy.predictions.looks import may_see_results, with_seen_results
-from tests.annotation.review.cases import NOON, make_round
+from readerstudy.predictions.looks import events_of_studies, may_see_results, readers_right_on, with_seen_results
+from tests.annotation.review.cases import make_round
+from tests.conftest import NOON
+from tests.readerstudy.exports.read_study import read_study, void
 from tests.readerstudy.leaderboard.made import make_benchmark
 from tests.readerstudy.predictions.made import answers, import_file, keyed_bank
 from tests.readerstudy.studies import enrol, make_study
@@ -138,3 +143,68 @@ def test_while_a_leaderboard_asks_a_bank_nothing_shows_what_models_failed(bank: 
     benchmark.state = BenchmarkState.CLOSED
     benchmark.save()
     assert found(bank, "1", cora) == [2, 3]
+
+
+# --- its history -----------------------------------------------------------------------------------
+FROZEN = "Revision 1 was frozen in the reader study “Trial”."
+IN_STUDY = "In the reader study “Trial” 1 of 2 models answered revision 1 correctly."
+
+
+@pytest.fixture
+def answered() -> ReaderStudy:
+    made = make_study("Trial", state=StudyState.OPEN)
+    for name, letter in (("Alpha", "B"), ("Beta", "C")):
+        entry = ModelEntry.objects.create(name=name, created_at=NOON)
+        assert import_file(entry, Target.of_study(made), answers(**{"1": letter, "2": "B", "3": "B"}), at=NOON).run
+    return made
+
+
+def told(answered: ReaderStudy, person: User) -> list[str]:
+    question = Question.objects.get(bank=answered.bank, number=1)
+    return [one.sentence for one in events_of_studies(question, person)]
+
+
+def test_models_are_told_of_once_results_were_seen(answered: ReaderStudy, cora: User) -> None:
+    assert events_of_studies in contributed().question_events
+    assert told(answered, cora) == [FROZEN]
+    ReaderStudy.objects.filter(pk=answered.pk).update(unblinded_at=NOON + timedelta(hours=1))
+    assert told(answered, cora) == [FROZEN]  # somebody had an interim look; readers still read
+    ReaderStudy.objects.filter(pk=answered.pk).update(state=StudyState.CLOSED, unblinded_at=None)
+    assert told(answered, cora) == [FROZEN]
+    ReaderStudy.objects.filter(pk=answered.pk).update(unblinded_at=NOON + timedelta(hours=1))
+    assert told(answered, cora) == [FROZEN, IN_STUDY]
+
+
+def test_nothing_of_a_study_that_the_person_reads(answered: ReaderStudy, cora: User) -> None:
+    enrol(answered, cora)
+    assert Enrolment.objects.filter(reader=cora).exists()
+    assert told(answered, cora) == []
+
+
+# --- readers who had it right ----------------------------------------------------------------------
+@pytest.fixture
+def read(rita: User, remo: User) -> ReaderStudy:
+    return read_study(rita, remo, state=StudyState.CLOSED, unblinded_at=NOON)
+
+
+def numbers(read: ReaderStudy) -> list[tuple[int, int]]:
+    return sorted(readers_right_on(read.bank).values())
+
+
+def test_confirmed_answers_of_the_main_block_count(read: ReaderStudy) -> None:
+    """B is the key: one right, two wrong; nothing of what ended without a confirmed answer in time."""
+    assert numbers(read) == [(0, 1), (0, 1), (1, 1)]
+    counts = compare_sources(read.bank, Question.objects.none()).counts
+    assert counts[RatedBy.READERS] == {"easy": 1, "medium": 0, "hard": 2}
+
+
+def test_a_voided_case_does_not(read: ReaderStudy) -> None:
+    right = next(pk for pk, counts in readers_right_on(read.bank).items() if counts == (1, 1))
+    void(read.cases.get(revision=right))
+    assert numbers(read) == [(0, 1), (0, 1)]
+
+
+@pytest.mark.parametrize("change", [{"state": StudyState.OPEN}, {"unblinded_at": None}])
+def test_nothing_is_told_before_results_are_seen(read: ReaderStudy, change: dict[str, object]) -> None:
+    ReaderStudy.objects.filter(pk=read.pk).update(**change)
+    assert numbers(read) == []
