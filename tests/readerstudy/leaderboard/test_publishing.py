@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -35,6 +36,12 @@ ON = AT.date()
 
 def files(benchmark: Benchmark, on: date = ON) -> dict[str, str]:
     return {name: content.decode() for name, content in files_of(benchmark, on=on).items()}
+
+
+@cache
+def usual_files() -> dict[str, str]:
+    """Of a published board, drawn once for the tests that only read them."""
+    return files(make_published())
 
 
 def test_the_folder_holds_what_it_should(tmp_path: Path) -> None:
@@ -82,7 +89,7 @@ class _Links(HTMLParser):
 
 
 def test_pages_lead_only_to_files_of_the_folder_and_run_nothing() -> None:
-    found = files(make_published())
+    found = usual_files()
     for name, text in found.items():
         if not name.endswith(".html"):
             continue
@@ -100,7 +107,7 @@ def test_pages_lead_only_to_files_of_the_folder_and_run_nothing() -> None:
 
 
 def test_no_number_of_the_files_is_finer_than_a_tenth() -> None:
-    for name, text in files(make_published()).items():
+    for name, text in usual_files().items():
         if name.endswith((".html", ".csv", ".json", ".md")) or name.startswith("badges/"):
             words = re.sub(r"[0-9a-f]{64}|\bhttps?://\S+|1\.2\.0|below 0\.05|\"significant\": 0\.05", "", text)
             assert not re.search(r"\d\.\d\d", words), name
@@ -124,8 +131,7 @@ def test_files_of_an_edition_stay_the_same_after_the_next_one() -> None:
 
 def test_csv_json_and_citation_can_be_read() -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    benchmark = make_published()
-    found = files(benchmark)
+    found = usual_files()
     board = json.loads(found["board.json"])
     jsonschema.Draft202012Validator.check_schema(json.loads(found["board.schema.json"]))
     jsonschema.Draft202012Validator(json.loads(found["board.schema.json"])).validate(board)
