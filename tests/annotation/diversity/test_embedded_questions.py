@@ -199,7 +199,7 @@ def test_another_dimension_under_the_same_name_is_refused(bank: QuestionBank) ->
 
 
 # --- comparing ---
-def test_without_a_threshold_nothing_is_called_a_duplicate(bank: QuestionBank) -> None:
+def test_near_duplicates_by_the_threshold_of_the_embedding_and_without_one_none(bank: QuestionBank) -> None:
     with asked_server():
         made = embedded(bank)
     told = compare_embedded(bank, made, actor=None, at=NOON, progress=QUIET)
@@ -207,11 +207,6 @@ def test_without_a_threshold_nothing_is_called_a_duplicate(bank: QuestionBank) -
     assert not Finding.objects.exists()
     bank.refresh_from_db()
     assert bank.compared_at is None
-
-
-def test_near_duplicates_by_the_threshold_of_the_embedding(bank: QuestionBank) -> None:
-    with asked_server():
-        made = embedded(bank)
     made.threshold = 0.95
     told = compare_embedded(bank, made, actor=None, at=NOON, progress=QUIET)
     found = Finding.objects.filter(rule="near_embedded").order_by("revision__question__number")
@@ -222,17 +217,12 @@ def test_near_duplicates_by_the_threshold_of_the_embedding(bank: QuestionBank) -
     made.threshold = 0.999
     compare_embedded(bank, made, actor=None, at=NOON, progress=QUIET)
     assert found.all().count() == 2
-
-
-def test_a_question_without_a_vector_stops_the_comparison(bank: QuestionBank) -> None:
-    with asked_server():
-        made = embedded(bank)
     make_revisions(bank, {6: {"stem": "A new one"}})
     made.threshold = 0.9
     with pytest.raises(EmbeddingRefused, match="1 questions of “Embedded” have no vector"):
         compare_embedded(bank, made, actor=None, at=NOON, progress=QUIET)
     (row,) = embeddings_of(bank)
-    assert (row.n_vectors, row.n_questions, row.is_whole) == (5, 6, False)
+    assert (row.n_vectors, row.n_questions, row.is_whole) == (5, 6, False), "one has no vector"
 
 
 # --- command and page ---

@@ -61,20 +61,18 @@ def test_folders_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) 
     assert env_folders("X") == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
+def test_a_wrong_list_of_folders_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = [
         ("/srv/models", "entry 1 is not of the form"),
         ("a=", "entry 1 is not of the form"),
         ("A b=/srv", "the name of entry 1"),
         ("a=/srv, a=/opt", "'a' is listed twice"),
         ("a=models", "the folder of 'a' is not named by its whole path"),
-    ],
-)
-def test_a_wrong_list_of_folders_stops_the_start(monkeypatch: pytest.MonkeyPatch, text: str, why: str) -> None:
-    monkeypatch.setenv("X", text)
-    with pytest.raises(ImproperlyConfigured, match=why):
-        env_folders("X")
+    ]
+    for text, why in wrong:
+        monkeypatch.setenv("X", text)
+        with pytest.raises(ImproperlyConfigured, match=why):
+            env_folders("X")
 
 
 # --- what a folder says ---

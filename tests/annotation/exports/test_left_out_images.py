@@ -163,42 +163,40 @@ def test_an_image_that_only_another_record_names_is_in_the_list_of_changes(tmp_p
     assert row == 'a,images_left_out,,"Image 3, which the file does not name",Of no use,'
 
 
-@pytest.mark.parametrize(
-    ("left_out", "told"),
-    [
-        ([{"place": 4, "ImagePath": "1/x.png"}, {"place": 1, "ImagePath": "1/pa.png"}], "names place 4"),
-        ([{"place": 0, "ImagePath": "1/pa.png"}], "names place 0"),
-        ([{"place": True, "ImagePath": "1/pa.png"}], "must be a list of objects"),
-        ([{"place": 1, "ImageViewPosition": "PA"}], "must be a list of objects"),
-        ([{"place": 1, "ImagePath": "1/pa.png", "question": "x"}], "must be a list of objects"),
-        ([{"place": 1, "ImagePath": "1/lateral.png"}], "names an image twice"),
-        ([{"place": 1, "ImagePath": "/etc/passwd"}], "leaves the folder"),
-        ([{"place": 1, "ImagePath": "1/a.png"}, {"place": 1, "ImagePath": "1/b.png"}], "must be a list of objects"),
-        ([{"place": 1, "image_path": "1/pa.png"}], "must be a list of objects"),
-        ([{"place": 1, "ImagePath": ["1/pa.png"]}], "must be a list of objects"),
-        ([{"place": 10**30, "ImagePath": "1/pa.png"}], "names place 1000"),
-        ('[{"place": 1, "ImagePath": "1/pa.png", "ImageShape": [1]}]', "must be a list of objects"),
-        ('[{"place": 1, "ImagePath": "\\ud800"}]', "half a surrogate"),
-        ({"place": 1}, "must be a list of objects"),
-        ("[", "must be a list of objects"),
-        (7, "must be a list of objects"),
-    ],
-)
-def test_a_bad_field_is_refused_with_its_place(tmp_path: Path, left_out: Any, told: str) -> None:
-    record = make_record(1, ImagePath=["1/lateral.png"], ImageViewPosition=["LATERAL"], images_left_out=left_out)
-    result = run_import(write_file(tmp_path, {"a": record}))
-    assert not result.stored
-    assert told in result.errors[0].message
-    assert result.errors[0].field in ("images_left_out", "ImagePath")
+BAD: list[tuple[Any, str]] = [
+    ([{"place": 4, "ImagePath": "1/x.png"}, {"place": 1, "ImagePath": "1/pa.png"}], "names place 4"),
+    ([{"place": 0, "ImagePath": "1/pa.png"}], "names place 0"),
+    ([{"place": True, "ImagePath": "1/pa.png"}], "must be a list of objects"),
+    ([{"place": 1, "ImageViewPosition": "PA"}], "must be a list of objects"),
+    ([{"place": 1, "ImagePath": "1/pa.png", "question": "x"}], "must be a list of objects"),
+    ([{"place": 1, "ImagePath": "1/lateral.png"}], "names an image twice"),
+    ([{"place": 1, "ImagePath": "/etc/passwd"}], "leaves the folder"),
+    ([{"place": 1, "ImagePath": "1/a.png"}, {"place": 1, "ImagePath": "1/b.png"}], "must be a list of objects"),
+    ([{"place": 1, "image_path": "1/pa.png"}], "must be a list of objects"),
+    ([{"place": 1, "ImagePath": ["1/pa.png"]}], "must be a list of objects"),
+    ([{"place": 10**30, "ImagePath": "1/pa.png"}], "names place 1000"),
+    ('[{"place": 1, "ImagePath": "1/pa.png", "ImageShape": [1]}]', "must be a list of objects"),
+    ('[{"place": 1, "ImagePath": "\\ud800"}]', "half a surrogate"),
+    ({"place": 1}, "must be a list of objects"),
+    ("[", "must be a list of objects"),
+    (7, "must be a list of objects"),
+]
+
+
+def test_a_bad_field_is_refused_with_its_place(tmp_path: Path) -> None:
+    for left_out, told in BAD:
+        record = make_record(1, ImagePath=["1/lateral.png"], ImageViewPosition=["LATERAL"], images_left_out=left_out)
+        result = run_import(write_file(tmp_path, {"a": record}))
+        assert not result.stored
+        assert told in result.errors[0].message, left_out
+        assert result.errors[0].field in ("images_left_out", "ImagePath")
     assert not Question.objects.exists()
 
 
 def test_one_image_has_to_count(tmp_path: Path) -> None:
     left_out = [{"place": 1, "ImagePath": "1/pa.png"}]
-    result = run_import(write_file(tmp_path, {"a": make_record(1, ImagePath=[], images_left_out=left_out)}))
-    assert [(one.field, one.message) for one in result.errors] == [
-        ("images_left_out", "At least one image of a question must count.")
-    ]
+    [one] = run_import(write_file(tmp_path, {"a": make_record(1, ImagePath=[], images_left_out=left_out)})).errors
+    assert (one.field, one.message) == ("images_left_out", "At least one image of a question must count.")
 
 
 def test_an_empty_field_leaves_nothing_out(tmp_path: Path) -> None:

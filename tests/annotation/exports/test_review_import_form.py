@@ -27,32 +27,23 @@ from annotation.review.submitting import submit_review
 from annotation.statistics.kernels.issues import PaperOutcome
 from tests.annotation.exports.review_files import GRADES, as_csv, review_cells
 from tests.annotation.review.cases import good_judgement
-from tests.annotation.rounds.made import make_sample, theirs
+from tests.annotation.rounds.made import make_open, make_sample, theirs
 from tests.conftest import make_person
 
 SHORT = make_design(grades=["clinical_quality"], choices=[], flags=[Flag.OTHER], anchors={})
 SHORT_CELLS: dict[str, Any] = {f"grade_{name}": None for name in GRADES[1:]} | {"needs_image": None, "relevant": None}
 
 
-def make_open(people: list[User], *, at: datetime, actor: User, n: int = 4, **design: Any) -> ReviewRound:
-    """Of questions with key B."""
-    made = create_round(
-        make_sample(n), name="Round", reviewers=people, design=RoundDesign(**design), actor=actor, at=at
-    )
-    open_round(made, actor=actor, at=at)
-    return made
-
-
 @pytest.fixture
-def opened(cora: User, rita: User, noon: datetime) -> ReviewRound:
+def opened(cora: User, rita: User) -> ReviewRound:
     """Four questions, all of them Rita's, with the form of the paper."""
-    return make_open([rita], at=noon, actor=cora)
+    return make_open(4, rita, actor=cora)
 
 
 @pytest.fixture
 def short(cora: User, rita: User, noon: datetime) -> ReviewRound:
     """The same with a form that asks one grade and one flag."""
-    return make_open([rita], at=noon, actor=cora, form=store_form("Chest", SHORT, actor=cora, at=noon))
+    return make_open(4, rita, actor=cora, design=RoundDesign(form=store_form("Chest", SHORT, actor=cora, at=noon)))
 
 
 def take(review_round: ReviewRound, rows: Iterable[dict[str, Any]], at: datetime, **more: Any) -> ReviewsImported:
@@ -79,8 +70,10 @@ def refused(review_round: ReviewRound, row: dict[str, Any], at: datetime) -> dic
 
 # --- the form of the round ------------------------------------------------------------------------
 def test_a_review_by_file_is_stored_with_the_form_of_its_round(short: ReviewRound, noon: datetime) -> None:
-    taken(short, [review_cells(1, **SHORT_CELLS)], noon)
-    review = Review.objects.get()
+    nothing: dict[str, Any] = {"flag_gives_away": False, "cannot_judge_image_alignment": False}
+    empty = dict.fromkeys(SHORT_CELLS, "") | nothing  # columns of every export
+    taken(short, [review_cells(1, **SHORT_CELLS), review_cells(2, **empty)], noon)
+    review = Review.objects.get(assignment__revision__question__number=1)
     assert review.form == "Chest-1", "the form of the round asked it, not that of the paper"
     assert review.grades == {"clinical_quality": 5}
 
@@ -97,14 +90,6 @@ def test_what_the_form_does_not_ask_is_refused(short: ReviewRound, noon: datetim
     for message in said.values():
         assert "not asked in this round" in message
         assert "Leave it empty, or import into a round whose form asks it." in message
-
-
-def test_columns_that_say_nothing_are_those_of_every_export(short: ReviewRound, noon: datetime) -> None:
-    empty: dict[str, Any] = dict.fromkeys(SHORT_CELLS, "") | {
-        "flag_gives_away": False,
-        "cannot_judge_image_alignment": False,
-    }
-    taken(short, [review_cells(1, **empty)], noon)
 
 
 REQUIRED: dict[str, tuple[dict[str, Any], str, str]] = {
@@ -130,18 +115,17 @@ REQUIRED: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REQUIRED)
-def test_what_the_form_requires_a_file_must_say(opened: ReviewRound, noon: datetime, case: str) -> None:
-    changed, column, sentence = REQUIRED[case]
-    said = refused(opened, review_cells(2, **changed), noon)
-    assert set(said) == {column}
-    assert sentence in said[column]
+def test_what_the_form_requires_a_file_must_say(opened: ReviewRound, noon: datetime) -> None:
+    for case, (changed, column, sentence) in REQUIRED.items():
+        said = refused(opened, review_cells(2, **changed), noon)
+        assert set(said) == {column}, case
+        assert sentence in said[column], case
 
 
-@pytest.mark.parametrize("bad", ["A|C", "A,C", "AC", "B|E"])
-def test_acceptable_options_are_letters_with_the_best_among_them(opened: ReviewRound, noon: datetime, bad: str) -> None:
-    cells = {"blind_best": "", "disagreement": "own_error"} if bad == "A|C" else {}
-    assert "blind_best" in refused(opened, review_cells(2, blind_defensible=bad, **cells), noon)
+def test_acceptable_options_are_letters_with_the_best_among_them(opened: ReviewRound, noon: datetime) -> None:
+    for bad in ("A|C", "A,C", "AC", "B|E"):
+        cells = {"blind_best": "", "disagreement": "own_error"} if bad == "A|C" else {}
+        assert "blind_best" in refused(opened, review_cells(2, blind_defensible=bad, **cells), noon), bad
 
 
 def test_a_reviewer_who_has_to_pass_a_calibration_does_not_review_by_file(
@@ -174,21 +158,17 @@ def test_two_acceptable_options_are_more_than_one_valid_answer(opened: ReviewRou
 
 
 def test_what_a_reviewer_says_of_the_key_sets_its_flag(opened: ReviewRound, noon: datetime) -> None:
+    category = opened.assignments.all()[0].revision.category  # which all have: it is no correction
     rows = [
-        review_cells(1, blind_best="A", disagreement="key_wrong", verdict="revise"),
-        review_cells(2, blind_best="A", disagreement="both"),
+        review_cells(1, blind_best="A", disagreement="key_wrong", verdict="revise", corrected_category=category),
+        review_cells(2, blind_best="A", disagreement="both", corrected_category="Pleura"),
         review_cells(3, blind_best="A", disagreement="own_error"),
         review_cells(4, blind_best="", disagreement="key_wrong", verdict="reject", flag_no_valid_option=True),
     ]
     taken(opened, rows, noon)
-    found = Review.objects.order_by("assignment__revision__question__number").values_list("flags", flat=True)
-    assert list(found) == [["key_wrong"], ["several_valid"], [], ["no_valid_option"]]
-
-
-def test_a_flag_that_was_taken_back_stays_so(opened: ReviewRound, noon: datetime) -> None:
-    taken(opened, [review_cells(1, blind_defensible="A|B", withdrawn_flags="several_valid", comment="Hardly.")], noon)
-    review = Review.objects.get()
-    assert (review.flags, review.withdrawn_flags) == ([], ["several_valid"])
+    found = list(Review.objects.order_by("assignment__revision__question__number"))
+    assert [one.flags for one in found] == [["key_wrong"], ["several_valid"], [], ["no_valid_option"]]
+    assert [one.category for one in found] == ["", "Pleura", "", ""]
 
 
 def test_an_export_from_before_the_disagreement_was_asked_comes_in_as_it_was(
@@ -197,18 +177,13 @@ def test_an_export_from_before_the_disagreement_was_asked_comes_in_as_it_was(
     rows = [
         review_cells(1, blind_best="A", blind_defensible="A|C", flag_key_wrong=True, flag_several_valid=True),
         review_cells(2, blind_best="A", withdrawn_flags="key_wrong", comment="Mine."),
+        review_cells(3, blind_defensible="A|B", withdrawn_flags="several_valid", comment="Hardly."),
     ]
     taken(opened, rows, noon)
-    first, second = Review.objects.order_by("assignment__revision__question__number")
+    first, second, third = Review.objects.order_by("assignment__revision__question__number")
+    assert (third.flags, third.withdrawn_flags) == ([], ["several_valid"]), "a flag that was taken back stays so"
     assert (first.flags, first.disagreement, first.verdict) == (["several_valid", "key_wrong"], "", "accept")
     assert (second.flags, second.withdrawn_flags) == ([], ["key_wrong"])
-
-
-def test_the_category_that_the_question_has_is_no_correction(opened: ReviewRound, noon: datetime) -> None:
-    category = theirs(opened.assignments.first().reviewer)[0].revision.category  # type: ignore[union-attr]
-    taken(opened, [review_cells(1, corrected_category=category), review_cells(2, corrected_category="Pleura")], noon)
-    found = Review.objects.order_by("assignment__revision__question__number").values_list("category", flat=True)
-    assert list(found) == ["", "Pleura"]
 
 
 # --- assignments ----------------------------------------------------------------------------------
@@ -241,10 +216,7 @@ def test_what_a_reviewer_has_begun_stays_with_them(opened: ReviewRound, rita: Us
 def test_two_reviewers_of_a_file_do_not_take_from_each_other(
     cora: User, rita: User, remo: User, noon: datetime
 ) -> None:
-    made = create_round(
-        make_sample(2), name="Round", reviewers=[rita, remo], reviewers_per_question=2, actor=cora, at=noon
-    )
-    open_round(made, actor=cora, at=noon)
+    made = make_open(2, rita, remo, actor=cora, reviewers_per_question=2)
     make_person("Ruth")
     rows = [review_cells(1, f"{name}@example.org") for name in ("ruth", "rita")] + [review_cells(2, "ruth@example.org")]
     told = taken(made, rows, noon)
@@ -258,7 +230,7 @@ def test_two_reviewers_of_a_file_do_not_take_from_each_other(
 def test_a_hidden_repeat_waits_for_nobody_once_its_question_came_by_file(
     cora: User, rita: User, noon: datetime
 ) -> None:
-    made = make_open([rita], at=noon, actor=cora, n=20, percent_repeated=10)
+    made = make_open(20, rita, actor=cora, design=RoundDesign(percent_repeated=10))
     assert Assignment.objects.filter(round=made).exclude(repeats=None).count() == 2
     taken(made, [review_cells(n) for n in range(1, 21)], noon)
     assert Review.objects.filter(assignment__repeats=None).count() == 20, "the review is of the first, not the repeat"

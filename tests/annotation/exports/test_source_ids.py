@@ -1,9 +1,11 @@
-"""The ids of the imported file: on the question page, as a table, as a column of exports; never for others."""
+"""Files that a bank gives on its pages: the ids of its questions, which stand in exports as well, and all of it."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
+import zipfile
 from datetime import datetime
 from pathlib import Path
 
@@ -11,24 +13,28 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
+from pytest_django import Settings
 
-from annotation.enums import RoundState
+from annotation.enums import QuestionState, RoundState
 from annotation.exports.reviews import columns_of_reviews
 from annotation.exports.tables import restored
-from annotation.models import Assignment, AuditEvent, BlindAnswer, Question, QuestionBank, ReviewRound, User
-from annotation.review.rounds import create_round, open_round
+from annotation.models import Assignment, AuditEvent, BlindAnswer, Question, QuestionBank, ReviewRound, SeenKey, User
 from annotation.review.samples import draw_sample
 from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.review.cases import images_are_there
-from tests.annotation.rounds.made import say, theirs
+from tests.annotation.rounds.made import make_open, make_sample, say, theirs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_pixels")]
+
+
 IDS = {f"own/{n} ä;=1": make_record(n, exam=n) for n in (1, 2, 3)}
 
 
 @pytest.fixture
-def bank(tmp_path: Path) -> QuestionBank:
+def bank(tmp_path: Path, settings: Settings) -> QuestionBank:
+    settings.TEMP_ROOT = tmp_path / "tmp"
+    settings.TEMP_ROOT.mkdir()
     run_import(write_file(tmp_path, IDS), bank="Chest")
     return QuestionBank.objects.get()
 
@@ -37,8 +43,7 @@ def bank(tmp_path: Path) -> QuestionBank:
 def reviewed(bank: QuestionBank, rita: User, cora: User, noon: datetime) -> ReviewRound:
     images_are_there(bank)
     plan = draw_sample(bank, name="S", by=StratifyBy.DIFFICULTY, per_thousand=1000, actor=cora, at=noon)
-    made = create_round(plan, name="Round", reviewers=[rita], reviewers_per_question=1, actor=cora, at=noon)
-    open_round(made, actor=cora, at=noon)
+    made = make_open(plan, rita, actor=cora, reviewers_per_question=1)
     for assignment in theirs(rita):
         say(assignment)
     return made
@@ -89,10 +94,8 @@ def test_the_command_takes_them_from_a_closed_round(reviewed: ReviewRound, tmp_p
     call_command(*arguments, verbosity=0)
     with path.open(newline="", encoding="utf-8-sig") as file:
         table = csv.DictReader(file)
-        assert list(table.fieldnames or ()) == [
-            *(column.name for column in columns_of_reviews(ReviewRound(), source_ids=False)),
-            "source_id",
-        ]
+        columns = columns_of_reviews(ReviewRound(), source_ids=False)
+        assert list(table.fieldnames or ()) == [*(column.name for column in columns), "source_id"]
         assert {restored(row["source_id"]) for row in table} == set(IDS)
 
 
@@ -110,3 +113,54 @@ def test_a_coordinator_who_is_still_to_answer_blind_sees_none(
         assert shown == (other != number)
     ReviewRound.objects.update(state=RoundState.CLOSED)
     assert client.get("/banks/chest/ids.csv").status_code == 200
+
+
+# --- the button on the page of a bank: who gets the files, who does not, and what is noted ---
+ADDRESS = "/banks/chest/export/"
+ASKED = {"form": "rexvqa", "revisions": "latest"}
+
+
+def downloaded(client: Client, **asked: str) -> dict[str, bytes]:
+    answer = client.get(ADDRESS, {**ASKED, **asked})
+    assert answer.status_code == 200
+    content = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_a_coordinator_downloads_the_bank_and_it_is_noted(
+    client: Client, cora: User, bank: QuestionBank, settings: Settings
+) -> None:
+    client.force_login(cora)
+    page = client.get("/banks/chest/").content.decode()
+    assert f'action="{ADDRESS}"' in page
+    assert "can no longer judge these questions blind" in page
+    Question.objects.filter(number=2).update(state=QuestionState.ACCEPTED)
+    files = downloaded(client, state="accepted")
+    assert list(files) == [f"chest/{name}" for name in ("card.md", "changes.csv", "changes.md", "questions.json")]
+    assert list(json.loads(files["chest/questions.json"])) == ["own/2 ä;=1"]
+    event = AuditEvent.objects.get(act="bank.exported")
+    assert (event.actor, event.facts["states"], event.facts["questions"]) == (cora, ["accepted"], 1)
+    seen = SeenKey.objects.get(person=cora)
+    assert (seen.source, seen.question.number) == ("bank_export", 2)
+    assert files == downloaded(client, state="accepted")
+    assert len(downloaded(client, form="csv")["chest/questions.csv"].splitlines()) == 4
+    assert list(Path(settings.TEMP_ROOT).iterdir()) == []
+
+
+def test_what_there_is_not_is_refused(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    for wrong in ({"form": "pdf"}, {"revisions": "first"}, {"state": "good"}, {"form": ""}):
+        assert client.get(ADDRESS, {**ASKED, **wrong}).status_code == 422
+    assert client.get("/banks/nonesuch/export/", ASKED).status_code == 404
+    assert not AuditEvent.objects.filter(act="bank.exported").exists()
+
+
+def test_a_coordinator_who_is_still_to_answer_blind_gets_none(client: Client, cora: User) -> None:
+    plan = make_sample(2)
+    make_open(plan, cora, actor=cora, reviewers_per_question=1)
+    client.force_login(cora)
+    answer = client.get(f"/banks/{plan.bank.slug}/export/", ASKED)
+    assert answer.status_code == 403
+    assert "You review questions of this bank yourself" in answer.content.decode()
+    assert not SeenKey.objects.exists()

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from annotation.enums import AssignmentState, Flag
-from annotation.models import Assignment, BlindAnswer, Question, QuestionBank, Review, SamplingPlan, User
+from annotation.models import Assignment, BlindAnswer, Question, QuestionBank, Review, ReviewRound, SamplingPlan, User
 from annotation.review.kernels.form_design import PAPER
+from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
 from annotation.statistics.kernels.sampling import StratifyBy
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revisions
@@ -26,6 +27,17 @@ def make_sample(n_questions: int = 12, *, bank: QuestionBank | None = None, name
         Question.objects.filter(pk__in=others).update(exam=revisions[first].question.exam)
     images_are_there(bank)
     return draw_sample(bank, name=name, by=StratifyBy.DIFFICULTY, per_thousand=1000, actor=None, at=NOON)
+
+
+@made_once
+def make_open(
+    plan: SamplingPlan | int, *reviewers: User, actor: User, name: str = "Round", **fields: Any
+) -> ReviewRound:
+    """Opened at noon, on a sample, or on one made of so many questions."""
+    sample = make_sample(plan) if isinstance(plan, int) else plan
+    made = create_round(sample, name=name, reviewers=reviewers, actor=actor, at=NOON, **fields)
+    open_round(made, actor=actor, at=NOON)
+    return made
 
 
 def say(

@@ -5,13 +5,18 @@ A round is not opened in silence while its questions wait for images, and a samp
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
+from itertools import combinations, pairwise
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
 
 from annotation.audit.deleting import BinRefused, empty_bin, move_to_bin
 from annotation.contributions import Conflict
@@ -20,12 +25,13 @@ from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import Assignment, AuditEvent, Image, Membership, Review, ReviewRound, SamplingPlan, User
 from annotation.review.assigning import assign_round
 from annotation.review.ending import close_round, count_open
+from annotation.review.kernels.allotment import Item, allot, hand_out, in_order, share_for_newcomer, too_few_for
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer, reassign, remove_reviewer
 from annotation.review.rounds import archive_round, create_round, open_round
 from annotation.review.samples import SampleRefused, preview_sample
 from annotation.statistics.kernels.sampling import StratifyBy
-from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.annotation.rounds.made import make_open, make_sample, say, theirs
 from tests.conftest import make_person
 from tests.contributing import contribute
 from tests.refusals import refuses
@@ -42,24 +48,15 @@ def mia(db: None) -> User:
 
 
 @pytest.fixture
-def opened(plan: SamplingPlan, cora: User, rita: User, remo: User, noon: datetime) -> ReviewRound:
-    made = create_round(plan, name="Open", reviewers=[rita, remo], actor=cora, at=noon)
-    open_round(made, actor=cora, at=noon)
-    return made
+def opened(plan: SamplingPlan, cora: User, rita: User, remo: User) -> ReviewRound:
+    return make_open(plan, rita, remo, name="Open", actor=cora)
 
 
 def test_a_round_is_assigned_evenly_and_its_reviewers_know_it(
     plan: SamplingPlan, cora: User, rita: User, remo: User, mia: User, noon: datetime
 ) -> None:
-    made = create_round(
-        plan,
-        name="R",
-        reviewers=[rita, remo, mia],
-        reviewers_per_question=2,
-        steps=RoundSteps.OPEN,
-        actor=cora,
-        at=noon,
-    )
+    people, steps = [rita, remo, mia], RoundSteps.OPEN
+    made = create_round(plan, name="R", reviewers=people, reviewers_per_question=2, steps=steps, actor=cora, at=noon)
     assert made.state == RoundState.DRAFT
     assert Counter(a.reviewer_id for a in made.assignments.all()) == {rita.pk: 8, remo.pk: 8, mia.pk: 8}
     assert set(Counter(a.revision_id for a in made.assignments.all()).values()) == {2}
@@ -76,28 +73,17 @@ def test_the_seed_decides_who_gets_what(plan: SamplingPlan, cora: User, rita: Us
     assert orders("a", 4) == orders("b", 4) != orders("c", 5)
 
 
-def test_too_few_reviewers_are_refused_and_nothing_is_stored(
-    plan: SamplingPlan, cora: User, rita: User, noon: datetime
-) -> None:
-    with refuses(ReviewRefused, "too_few_reviewers", match="needs 2 different reviewers"):
-        create_round(plan, name="R", reviewers=[rita, rita], reviewers_per_question=2, actor=cora, at=noon)
-    assert not ReviewRound.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("fields", "code", "reason"),
-    [
+def test_bad_rounds_are_refused(plan: SamplingPlan, cora: User, rita: User, noon: datetime) -> None:
+    wrong: list[tuple[dict[str, Any], str, str]] = [
         ({"name": " "}, "name_missing", "a name"),
         ({"name": "x" * 201}, "name_too_long", "longer"),
         ({"name": "R", "reviewers_per_question": 0}, "out_of_range", "1 to 9"),
         ({"name": "R", "seed": -1}, "out_of_range", "seed"),
-    ],
-)
-def test_bad_rounds_are_refused(
-    plan: SamplingPlan, cora: User, rita: User, noon: datetime, fields: dict[str, object], code: str, reason: str
-) -> None:
-    with refuses(ReviewRefused, code, match=reason):
-        create_round(plan, reviewers=[rita], actor=cora, at=noon, **fields)  # type: ignore[arg-type]
+        ({"name": "R", "reviewers_per_question": 2}, "too_few_reviewers", "needs 2 different reviewers"),
+    ]
+    for fields, code, reason in wrong:
+        with refuses(ReviewRefused, code, match=reason):
+            create_round(plan, reviewers=[rita, rita], actor=cora, at=noon, **fields)
     assert not ReviewRound.objects.exists()
 
 
@@ -189,8 +175,7 @@ def test_who_leaves_keeps_what_they_submitted(
 def test_nobody_leaves_when_nobody_can_take_over(
     plan: SamplingPlan, cora: User, rita: User, remo: User, mia: User, noon: datetime
 ) -> None:
-    made = create_round(plan, name="R", reviewers=[rita, remo], reviewers_per_question=2, actor=cora, at=noon)
-    open_round(made, actor=cora, at=noon)
+    made = make_open(plan, rita, remo, name="R", actor=cora, reviewers_per_question=2)
     with refuses(ReviewRefused, "cannot_take", match="cannot go to any of the other reviewers"):
         remove_reviewer(made, rita, actor=cora, at=noon)
     assert len(theirs(rita)) == 12
@@ -257,9 +242,6 @@ def test_who_left_can_come_back_and_gets_nothing_before(
     assert add_reviewer(opened, rita, actor=cora, at=noon) == 5
 
 
-pytestmark = pytest.mark.django_db
-
-
 @pytest.fixture
 def draft(db: None, cora: User, rita: User, noon: datetime) -> ReviewRound:
     """Twelve questions on four exams."""
@@ -278,9 +260,7 @@ def test_no_round_opens_when_every_image_is_missing(draft: ReviewRound, cora: Us
     assert ReviewRound.objects.get().state == RoundState.DRAFT
 
 
-def test_with_some_missing_it_opens_with_a_reason_that_is_logged(
-    draft: ReviewRound, cora: User, noon: datetime
-) -> None:
+def test_with_some_missing_it_opens_with_a_reason_that_is_logged(draft: ReviewRound, cora: User) -> None:
     Image.objects.filter(pk=of_question(4).pk).update(state=ImageState.PENDING)
     client = Client()
     client.force_login(cora)
@@ -315,3 +295,108 @@ def test_a_question_that_lost_an_image_is_named_and_not_drawn(
     Image.objects.update(state=ImageState.REMOVED)
     with refuses(SampleRefused, "images_lost", match="has lost an image"):
         preview_sample(bank, by=StratifyBy.NONE, per_thousand=1000, seed=1)
+
+
+# --- who gets which question: balanced, different people for each, mates apart, by the seed ---
+SEEDS = st.integers(0, 2**63 - 1)
+
+
+@st.composite
+def rounds(draw: st.DrawFn) -> tuple[list[Item], int, int]:
+    exams = draw(st.dictionaries(st.integers(1, 999), st.integers(1, 12), min_size=1, max_size=60))
+    n_reviewers = draw(st.integers(1, 7))
+    return [Item(number, exam) for number, exam in exams.items()], n_reviewers, draw(st.integers(1, n_reviewers))
+
+
+@given(rounds(), SEEDS)
+def test_each_question_gets_k_reviewers_and_the_loads_are_even(made: tuple[list[Item], int, int], seed: int) -> None:
+    items, n_reviewers, k = made
+    orders = allot(items, n_reviewers, k, seed)
+    assert Counter(number for order in orders for number in order) == {one.number: k for one in items}
+    assert all(len(order) == len(set(order)) for order in orders)
+    assert max(map(len, orders)) - min(map(len, orders)) <= 1
+
+
+@given(rounds(), SEEDS, st.randoms(use_true_random=False))
+def test_the_same_seed_allots_the_same_in_any_order_of_rows(
+    made: tuple[list[Item], int, int], seed: int, shuffler: random.Random
+) -> None:
+    items, n_reviewers, k = made
+    first = allot(items, n_reviewers, k, seed)
+    shuffled = list(items)
+    shuffler.shuffle(shuffled)
+    assert allot(shuffled, n_reviewers, k, seed) == first
+
+
+@given(rounds(), SEEDS, st.data())
+def test_what_is_forbidden_is_never_given(made: tuple[list[Item], int, int], seed: int, data: st.DataObject) -> None:
+    items, n_reviewers, k = made
+    pairs = [(reviewer, one.number) for reviewer in range(n_reviewers) for one in items]
+    forbidden = data.draw(st.sets(st.sampled_from(pairs), max_size=len(pairs) // 3))
+    short = any(sum((r, one.number) not in forbidden for r in range(n_reviewers)) < k for one in items)
+    assert (too_few_for(items, n_reviewers, k, forbidden) is not None) == short
+    if short:
+        with pytest.raises(ValueError):
+            allot(items, n_reviewers, k, seed, forbidden)
+    else:
+        orders = allot(items, n_reviewers, k, seed, forbidden)
+        assert not {(r, number) for r, order in enumerate(orders) for number in order} & forbidden
+        assert Counter(number for order in orders for number in order) == {one.number: k for one in items}
+
+
+def test_mates_of_an_exam_go_to_different_people_and_all_pairs_meet() -> None:
+    items = [Item(number, number // 3) for number in range(120)]
+    orders = allot(items, 6, 2, seed=5)
+    for exam in range(40):
+        mates = {number for number in range(120) if number // 3 == exam}
+        assert all(len(mates & set(order)) == 1 for order in orders)  # 3 questions x 2 = each of 6 people one
+    together = [len(set(a) & set(b)) for a, b in combinations(orders, 2)]
+    assert sum(together) == 120
+    assert min(together) >= 5
+
+
+def test_mates_stand_evenly_apart_in_one_order() -> None:
+    items = [Item(number, number // 4) for number in range(80)]
+    [order] = allot(items, 1, 1, seed=2)
+    place = {number: index for index, number in enumerate(order)}
+    for exam in range(20):
+        places = sorted(place[number] for number in range(80) if number // 4 == exam)
+        assert all(12 <= after - before <= 28 for before, after in pairwise(places))  # 20 on average
+
+
+def test_people_have_their_own_orders() -> None:
+    items = [Item(number, number) for number in range(30)]
+    first, second = allot(items, 2, 2, seed=1)
+    assert first != second
+    assert sorted(first) == sorted(second)
+
+
+def test_an_order_of_nothing_is_empty() -> None:
+    assert in_order([], {}) == []
+
+
+@given(st.lists(st.integers(0, 4), max_size=80), SEEDS)
+def test_a_newcomer_gets_an_equal_share_from_those_who_have_most(owners: list[int], seed: int) -> None:
+    waiting = list(zip(owners, range(len(owners)), strict=True))
+    taken = share_for_newcomer(waiting, [], seed)
+    before = Counter(owners)
+    after = before - Counter(owners[index] for index in taken)
+    share = len(owners) // (len(before) + 1)
+    assert len(taken) == len(set(taken)) == share
+    assert all(after[r] >= share for r in before if before[r] >= share)
+    assert all(after[r] == before[r] for r in before if before[r] < share)
+
+
+def test_a_newcomer_gets_each_question_once_and_none_that_they_hold() -> None:
+    waiting = [(r, number) for r in range(2) for number in range(10)]  # both reviewers have the same ten
+    taken = share_for_newcomer(waiting, [0, 1], seed=1)
+    numbers = [waiting[index][1] for index in taken]
+    assert len(numbers) == len(set(numbers)) == 6
+    assert not {0, 1} & set(numbers)
+
+
+def test_open_questions_go_to_whoever_has_least() -> None:
+    given_to = hand_out([1, 2, 3, 4], {number: [0, 1] for number in (1, 2, 3, 4)}, [3, 0], seed=1)
+    assert Counter(given_to.values()) == {1: 3, 0: 1}
+    with pytest.raises(ValueError):
+        hand_out([1], {1: []}, [0], seed=1)

@@ -24,11 +24,12 @@ from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reassigning import add_reviewer, remove_reviewer
 from annotation.review.round_design import RoundDesign, cost_of, store_form
-from annotation.review.rounds import create_round, open_round
+from annotation.review.rounds import create_round
 from annotation.review.submitting import hand_back, submit_review
 from tests.annotation.review.cases import as_post, good_judgement
-from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.annotation.rounds.made import make_open, make_sample, say, theirs
 from tests.conftest import make_person
+from tests.refusals import refuses
 
 SHORT = make_design(
     grades=["clinical_quality"], choices=[], flags=[Flag.OTHER], anchors={("clinical_quality", "5"): "exam standard"}
@@ -70,18 +71,17 @@ def test_a_change_is_the_next_version_and_the_same_again_is_none(cora: User, noo
     assert store_form(" Chest ", SHORT, actor=cora, at=noon) == first
     second = store_form("Chest", PAPER, actor=cora, at=noon)
     assert [str(one) for one in (first, second)] == ["Chest-1", "Chest-2"]
-    refusals = [("", PAPER, "name_missing"), ("paper", SHORT, "name_taken")]
-    for name, design, code in [*refusals, ("X", FormDesign(grades=(), choices=()), "nothing_asked")]:
-        with pytest.raises(ReviewRefused) as refused:
+    nothing = FormDesign(grades=(), choices=())
+    refusals = [("", PAPER, "name_missing"), ("paper", SHORT, "name_taken"), ("X", nothing, "nothing_asked")]
+    for name, design, code in refusals:
+        with refuses(ReviewRefused, code):
             store_form(name, design, actor=cora, at=noon)
-        assert refused.value.code == code
     assert ReviewForm.objects.count() == 2
 
 
 def test_a_round_asks_its_form_and_a_review_names_it(client: Client, cora: User, rita: User, noon: datetime) -> None:
     design = RoundDesign(form=store_form("Chest", SHORT, actor=cora, at=noon))
-    made = create_round(make_sample(3), name="Round", reviewers=[rita], design=design, actor=cora, at=noon)
-    open_round(made, actor=cora, at=noon)
+    made = make_open(3, rita, actor=cora, design=design)
     first, second, _third = of_round(rita, made)
     client.force_login(rita)
     answer_blind(first, best="B", defensible=["B"], difficulty="easy", actor=rita, at=noon, simulated=True)
@@ -90,15 +90,13 @@ def test_a_round_asks_its_form_and_a_review_names_it(client: Client, cora: User,
     assert 'name="image_alignment"' not in page
     assert 'name="relevant"' not in page
     assert 'value="gives_away"' not in page
+    assert client.post(f"/review/{first.public_id}/submit/", as_post(good_judgement())).status_code == 422
+    assert not Review.objects.exists()
     case = own_assignment(rita, first.public_id)
     with pytest.raises(ReviewRefused) as refused:
         submit_review(case, good_judgement(flags=("gives_away",)), actor=rita, at=noon, simulated=True)
-    assert {problem.field for problem in refused.value.facts["problems"]} == {
-        "grades",
-        "needs_image",
-        "relevant",
-        "flags",
-    }
+    problems = {problem.field for problem in refused.value.facts["problems"]}
+    assert problems == {"grades", "needs_image", "relevant", "flags"}
     asked = {"grades": {"clinical_quality": 5}, "needs_image": "", "relevant": ""}
     assert submit_review(case, good_judgement(**asked), actor=rita, at=noon, simulated=True).form == "Chest-1"
     assert [grades.name for grades in round_outcomes(made).grades if grades.n] == [GradeName.CLINICAL_QUALITY]
@@ -120,18 +118,8 @@ def test_repeats_are_of_the_first_half_and_come_half_a_list_later(n: int, percen
 
 
 @pytest.fixture
-def repeated(cora: User, rita: User, remo: User, noon: datetime) -> ReviewRound:
-    made = create_round(
-        make_sample(20),
-        name="Round",
-        reviewers=[rita, remo],
-        reviewers_per_question=2,
-        design=RoundDesign(percent_repeated=10),
-        actor=cora,
-        at=noon,
-    )
-    open_round(made, actor=cora, at=noon)
-    return made
+def repeated(cora: User, rita: User, remo: User) -> ReviewRound:
+    return make_open(20, rita, remo, actor=cora, reviewers_per_question=2, design=RoundDesign(percent_repeated=10))
 
 
 def test_a_repeat_is_blind_again_and_enters_nothing_but_the_agreement_with_oneself(
@@ -219,8 +207,7 @@ def test_the_shared_answer_is_that_of_the_majority_and_grades_may_differ_by_one(
 def shared(cora: User, noon: datetime) -> ReviewRound:
     """Three questions, reviewed by an expert, closed."""
     expert = make_person("Elke")
-    made = create_round(make_sample(3, name="Calibration"), name="Shared", reviewers=[expert], actor=cora, at=noon)
-    open_round(made, actor=cora, at=noon)
+    made = make_open(make_sample(3, name="Calibration"), expert, name="Shared", actor=cora)
     for one in of_round(expert, made):
         say(one, comment="The aortic knob hides it.")
     close_round(made, actor=cora, at=noon)
@@ -228,18 +215,10 @@ def shared(cora: User, noon: datetime) -> ReviewRound:
 
 
 @pytest.fixture
-def calibrated(shared: ReviewRound, cora: User, rita: User, remo: User, noon: datetime) -> ReviewRound:
-    made = create_round(
-        make_sample(4),
-        name="Round",
-        reviewers=[rita, remo],
-        reviewers_per_question=2,
-        design=RoundDesign(shared_answers=shared, pass_mark=70),
-        actor=cora,
-        at=noon,
+def calibrated(shared: ReviewRound, cora: User, rita: User, remo: User) -> ReviewRound:
+    return make_open(
+        4, rita, remo, actor=cora, reviewers_per_question=2, design=RoundDesign(shared_answers=shared, pass_mark=70)
     )
-    open_round(made, actor=cora, at=noon)
-    return made
 
 
 def calibrate(person: User, review_round: ReviewRound, at: datetime, **said: object) -> CalibrationResult:
@@ -287,12 +266,8 @@ def test_how_others_compare_is_not_for_a_reviewer(
 ) -> None:
     calibrate(rita, calibrated, noon)
     client.force_login(rita)
-    addresses = [
-        "/",
-        "/review/",
-        f"/review/rounds/{calibrated.slug}/",
-        f"/review/rounds/{calibrated.slug}/calibration/",
-    ]
+    own = f"/review/rounds/{calibrated.slug}/"
+    addresses = ["/", "/review/", own, f"{own}calibration/"]
 
     def seen() -> list[bytes]:
         pages = (client.get(address).content for address in addresses)
@@ -304,6 +279,7 @@ def test_how_others_compare_is_not_for_a_reviewer(
     assert seen() == before
 
 
+@pytest.mark.logs("calibration.let_in")
 def test_who_does_not_pass_waits_for_a_coordinator(
     client: Client, calibrated: ReviewRound, cora: User, rita: User, remo: User, noon: datetime
 ) -> None:
@@ -337,7 +313,13 @@ def test_who_does_not_pass_waits_for_a_coordinator(
     assert ReviewRound.everywhere.get(calibrates=calibrated).state == RoundState.CLOSED
 
 
-def test_who_gave_a_shared_answer_needs_no_calibration(calibrated: ReviewRound, cora: User, noon: datetime) -> None:
+def test_who_gave_a_shared_answer_needs_no_calibration_and_nobody_begins_that_of_others(
+    client: Client, calibrated: ReviewRound, shared: ReviewRound, cora: User, rita: User, stan: User, noon: datetime
+) -> None:
+    client.force_login(rita)
+    assert client.get(f"/review/rounds/{shared.slug}/calibration/").status_code == 404
+    with pytest.raises(ReviewRefused, match="does not review"):
+        begin_calibration(calibrated, stan, at=noon)
     elke = User.objects.get(name="Elke")
     add_reviewer(calibrated, elke, actor=cora, at=noon)
     judge(of_round(elke, calibrated)[0], noon)
@@ -360,23 +342,6 @@ def test_what_cannot_be_shared_answers(
         with pytest.raises(ReviewRefused, match=sentence):
             create_round(plan, name="New", reviewers=[rita], design=design, actor=cora, at=noon)
     assert ReviewRound.everywhere.count() == before
-
-
-@pytest.mark.logs("calibration.let_in")
-def test_nobody_begins_the_calibration_of_others(
-    client: Client, calibrated: ReviewRound, shared: ReviewRound, stan: User, cora: User, rita: User, noon: datetime
-) -> None:
-    own, coordinators = f"/review/rounds/{calibrated.slug}/calibration/", f"/rounds/{calibrated.slug}/let-in/{rita.pk}/"
-    assert client.get(own).status_code == 302
-    for person, status, status_in in ((stan, 404, 404), (rita, 200, 403), (cora, 404, 302)):
-        client.force_login(person)
-        assert client.get(own).status_code == status
-        assert client.post(coordinators, {"reason": "Why not."}).status_code == status_in
-    assert client.get(coordinators).status_code == 405
-    client.force_login(rita)
-    assert client.get(f"/review/rounds/{shared.slug}/calibration/").status_code == 404
-    with pytest.raises(ReviewRefused, match="does not review"):
-        begin_calibration(calibrated, stan, at=noon)
 
 
 # --- competences ----------------------------------------------------------------------------------
@@ -472,15 +437,3 @@ def test_a_form_is_made_on_its_page(client: Client, cora: User) -> None:
     nothing = client.post("/rounds/new/forms/add/", {"name": "Chest"})
     assert (nothing.status_code, list(nothing.context["form"].errors)) == (422, ["grades"])
     assert "Chest" in client.get("/rounds/new/forms/").content.decode()
-
-
-def test_judgements_are_sent_as_the_form_asks(client: Client, cora: User, rita: User, noon: datetime) -> None:
-    design = RoundDesign(form=store_form("Chest", SHORT, actor=cora, at=noon))
-    made = create_round(make_sample(3), name="Round", reviewers=[rita], design=design, actor=cora, at=noon)
-    open_round(made, actor=cora, at=noon)
-    first = of_round(rita, made)[0]
-    answer_blind(first, best="B", defensible=["B"], difficulty="easy", actor=rita, at=noon, simulated=True)
-    client.force_login(rita)
-    sent = client.post(f"/review/{first.public_id}/submit/", as_post(good_judgement()))
-    assert sent.status_code == 422
-    assert not Review.objects.exists()

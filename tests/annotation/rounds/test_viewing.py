@@ -33,6 +33,7 @@ from annotation.review.viewing import (
     set_viewing,
     viewing_of,
 )
+from tests.annotation.exports.test_review_report import undrawn as undrawn
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.pages import markup
 from tests.refusals import refuses
@@ -49,39 +50,26 @@ def stored(review_round: ReviewRound) -> Viewing:
     return viewing_of(ReviewRound.objects.get(pk=review_round.pk))
 
 
-def test_a_round_has_all_tools_and_any_window_unless_it_says_otherwise(draft: ReviewRound) -> None:
-    assert stored(draft) == ORDINARY
-
-
 def test_what_was_set_is_stored_in_one_order_and_noted(draft: ReviewRound, cora: User, noon: datetime) -> None:
+    assert stored(draft) == ORDINARY, "all tools and any window, unless it says otherwise"
     set_viewing(draft, PLAIN, actor=cora, at=noon)
     assert stored(draft) == Viewing((ViewerTool.LINE, ViewerTool.RATIO), (1280, 720))
     set_viewing(draft, PLAIN, actor=cora, at=noon)
     [event] = AuditEvent.objects.filter(act="round.viewing_changed")
-    nothing: dict[str, object] = {
-        "hidden_tools": [],
-        "least_width": None,
-        "least_height": None,
-        "double_click": False,
-        "display_check": False,
-    }
-    assert event.facts["before"] == nothing
-    assert event.facts["after"] == {
-        **nothing,
-        "hidden_tools": ["line", "ratio"],
-        "least_width": 1280,
-        "least_height": 720,
-    }
+    nothing: dict[str, object] = {"hidden_tools": [], "least_width": None, "least_height": None}
+    nothing |= {"double_click": False, "display_check": False}
+    plain = {"hidden_tools": ["line", "ratio"], "least_width": 1280, "least_height": 720}
+    assert event.facts == {"before": nothing, "after": {**nothing, **plain}}
 
 
-@pytest.mark.parametrize("window", [(639, 400), (640, 399), (3841, 2160), (1280, 2161)])
 def test_a_window_that_says_nothing_or_that_nobody_has_is_refused(
-    draft: ReviewRound, cora: User, noon: datetime, window: tuple[int, int]
+    draft: ReviewRound, cora: User, noon: datetime
 ) -> None:
-    with refuses(ReviewRefused, "window_out_of_range", match="640 × 400 to 3840 × 2160"):
-        set_viewing(draft, Viewing((), window), actor=cora, at=noon)
-    with refuses(ReviewRefused, "window_out_of_range", match="smallest window"):
-        create_round(draft.plan, name="B", reviewers=[], actor=cora, at=noon, viewing=Viewing((), window))
+    for window in ((639, 400), (640, 399), (3841, 2160), (1280, 2161)):
+        with refuses(ReviewRefused, "window_out_of_range", match="640 × 400 to 3840 × 2160"):
+            set_viewing(draft, Viewing((), window), actor=cora, at=noon)
+        with refuses(ReviewRefused, "window_out_of_range", match="smallest window"):
+            create_round(draft.plan, name="B", reviewers=[], actor=cora, at=noon, viewing=Viewing((), window))
     assert stored(draft) == ORDINARY
 
 
@@ -94,14 +82,11 @@ def test_an_open_round_can_change_and_a_closed_one_cannot(draft: ReviewRound, co
     assert stored(draft).least_window == (1280, 720)
 
 
-def test_the_database_holds_no_half_window(draft: ReviewRound) -> None:
-    with pytest.raises(IntegrityError):
-        ReviewRound.objects.filter(pk=draft.pk).update(least_width=1280)
-
-
-def test_a_tool_that_is_no_more_hides_nothing(draft: ReviewRound) -> None:
+def test_a_tool_that_is_no_more_hides_nothing_and_the_database_holds_no_half_window(draft: ReviewRound) -> None:
     draft.hidden_tools = ["magnifier", "line"]
     assert viewing_of(draft).hidden_tools == (ViewerTool.LINE,)
+    with pytest.raises(IntegrityError):
+        ReviewRound.objects.filter(pk=draft.pk).update(least_width=1280)
 
 
 def test_the_page_of_a_new_round_asks(coordinator: Client, rita: User) -> None:
@@ -171,6 +156,8 @@ def test_the_case_page_hands_them_to_the_viewer(
     page = client.get(case).content.decode()
     assert 'data-hidden-tools=""' in page
     assert 'data-least-window=""' in page
+    named = {tool for names in re.findall(r'data-only="([^"]+)"', page) for tool in names.split()}
+    assert named >= set(ViewerTool.values()) - {"flip"}, "give the tool a line in KEYS"  # flip has a button only
     set_viewing(draft, PLAIN, actor=cora, at=noon)
     page = client.get(case).content.decode()
     assert 'data-hidden-tools="line ratio"' in page
@@ -186,15 +173,6 @@ def test_the_export_says_under_which_conditions(draft: ReviewRound, cora: User, 
     export_reviews(draft, Format.CSV, file, actor=cora, at=noon)
     [row] = csv.DictReader(io.StringIO(file.getvalue().decode("utf-8-sig")))
     assert (row["hidden_tools"], row["least_window"]) == ("line|ratio", "1280x720")
-
-
-def test_the_key_help_knows_every_tool(client: Client, draft: ReviewRound, cora: User, rita: User) -> None:
-    """The page leaves out the lines of hidden tools; a tool without a line could not be left out."""
-    ReviewRound.objects.filter(pk=draft.pk).update(state=RoundState.OPEN)
-    client.force_login(rita)
-    page = client.get(f"/review/{theirs(rita)[0].public_id}/").content.decode()
-    named = {tool for names in re.findall(r'data-only="([^"]+)"', page) for tool in names.split()}
-    assert named >= set(ViewerTool.values()) - {"flip"}, "give the tool a line in KEYS"  # flip has a button only
 
 
 WINDOW = {"width": "1366", "height": "768", "screen_width": "1920", "screen_height": "1080", "pixel_ratio": "1.25"}
@@ -260,7 +238,7 @@ def test_the_page_of_the_round_sets_it_and_shows_who_did_not_pass(
 
 
 def test_each_review_is_exported_with_the_check_before_it(
-    asking: ReviewRound, cora: User, rita: User, noon: datetime, tmp_path: Path
+    asking: ReviewRound, cora: User, rita: User, noon: datetime, tmp_path: Path, undrawn: None
 ) -> None:
     first, second, *_more = theirs(rita)
     told = {"width": 1366, "display": "laptop", "luminance": 350, "checked_on": "2026-11-01"}

@@ -365,7 +365,7 @@ def test_a_report_is_downloaded_from_the_machine_that_did_not_make_it(
     client: Client, rita: User, remo: User, cora: User, noon: datetime, homes: TwoHomes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(review_report, "_figures", lambda numbers: ())
-    lively = make_lively([rita, remo], cora, noon, n=6)
+    lively = make_lively([rita, remo], cora, n=6)
     client.force_login(cora)
     homes.at("b")
     client.post("/rounds/lively/report/make/")
