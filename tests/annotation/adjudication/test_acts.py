@@ -31,10 +31,10 @@ from annotation.review.ending import close_round, complete_reviews, disputed
 from annotation.review.kernels.transitions import ROUND_TRANSITIONS, ReviewRefused
 from annotation.review.onlookers import may_see_outcomes
 from annotation.review.reviewer_progress import reviewer_progress
-from annotation.review.rounds import archive_round, create_round, open_round
+from annotation.review.rounds import archive_round
 from annotation.review.submitting import hand_back, submit_review
 from tests.annotation.adjudication.made import JUDGEMENT, N_OPEN, by_number
-from tests.annotation.rounds.made import make_sample, say
+from tests.annotation.rounds.made import make_open, say
 from tests.conftest import make_person
 from tests.refusals import refuses
 
@@ -61,13 +61,15 @@ def taken_and_judged(review_round: ReviewRound, judge: User, at: datetime) -> Se
     return Settlement.objects.get(assignment=assignment)
 
 
-def test_questions_are_in_review_while_their_round_is_open(reviewed: ReviewRound) -> None:
-    assert set(states(reviewed).values()) == {QuestionState.IN_REVIEW}
-
-
 def test_the_end_of_the_reviews_settles_by_the_rule_and_says_why_not(
     reviewed: ReviewRound, cora: User, noon: datetime
 ) -> None:
+    assert set(states(reviewed).values()) == {QuestionState.IN_REVIEW}
+    with refuses(ReviewRefused, "not_complete") as refused:
+        complete_reviews(reviewed, actor=cora, at=noon)
+    assert refused.value.facts["n_open"] == N_OPEN
+    assert not Settlement.objects.exists()
+    assert ReviewRound.objects.get().state == RoundState.OPEN
     complete_reviews(reviewed, actor=cora, at=noon, confirmed_open=N_OPEN)
     assert states(reviewed) == {1: "accepted", 2: "disputed", 3: "disputed", 4: "imported"}
     assert [reason["code"] for reason in settled(reviewed, 2).reasons] == ["answers_differ", "verdict", "flag"]
@@ -92,15 +94,6 @@ def test_reviews_are_final_then(reviewed: ReviewRound, cora: User, rita: User, n
         answer_blind(waiting, best="B", defensible=["B"], difficulty="easy", actor=rita, at=noon)
 
 
-def test_open_assignments_have_to_be_confirmed(reviewed: ReviewRound, cora: User, noon: datetime) -> None:
-    with refuses(ReviewRefused, "not_complete") as refused:
-        complete_reviews(reviewed, actor=cora, at=noon)
-    assert refused.value.facts["n_open"] == N_OPEN
-    assert not Settlement.objects.exists()
-    reviewed.refresh_from_db()
-    assert reviewed.state == RoundState.OPEN
-
-
 @pytest.mark.logs("round.closed")
 def test_closing_an_open_round_settles_it_too(reviewed: ReviewRound, cora: User, noon: datetime) -> None:
     close_round(reviewed, actor=cora, at=noon, confirmed_open=N_OPEN)
@@ -112,10 +105,7 @@ def test_closing_an_open_round_settles_it_too(reviewed: ReviewRound, cora: User,
 def test_a_question_without_a_review_stays_in_review_while_another_round_has_it(
     reviewed: ReviewRound, cora: User, rita: User, noon: datetime
 ) -> None:
-    again = create_round(
-        reviewed.plan, name="Again", reviewers=[make_person("Rolf", Role.REVIEWER)], actor=cora, at=noon
-    )
-    open_round(again, actor=cora, at=noon)
+    make_open(reviewed.plan, make_person("Rolf", Role.REVIEWER), name="Again", actor=cora)
     complete_reviews(reviewed, actor=cora, at=noon, confirmed_open=N_OPEN)
     assert states(reviewed)[4] == "in_review"
 
@@ -124,10 +114,7 @@ def test_what_was_accepted_is_accepted_again_after_a_round_without_reviews(
     reviewed: ReviewRound, cora: User, noon: datetime
 ) -> None:
     complete_reviews(reviewed, actor=cora, at=noon, confirmed_open=N_OPEN)
-    again = create_round(
-        reviewed.plan, name="Again", reviewers=[make_person("Rolf", Role.REVIEWER)], actor=cora, at=noon
-    )
-    open_round(again, actor=cora, at=noon)
+    again = make_open(reviewed.plan, make_person("Rolf", Role.REVIEWER), name="Again", actor=cora)
     assert states(reviewed)[1] == "in_review"
     close_round(again, actor=cora, at=noon, confirmed_open=4)
     assert states(reviewed) == {1: "accepted", 2: "disputed", 3: "disputed", 4: "imported"}
@@ -140,6 +127,8 @@ def test_adjudication_needs_a_dispute_and_an_adjudicator(
     with refuses(ReviewRefused, "wrong_state"):
         begin_adjudication(reviewed, actor=cora, at=noon)
     complete_reviews(reviewed, actor=cora, at=noon, confirmed_open=N_OPEN)
+    with refuses(PeopleRefused, "own_roles"):
+        name_adjudicator(reviewed, cora, actor=cora, at=noon)
     with refuses(ReviewRefused, "no_adjudicator", match="Name an adjudicator"):
         begin_adjudication(reviewed, actor=cora, at=noon)
     name_adjudicator(reviewed, judy, actor=cora, at=noon)
@@ -150,18 +139,12 @@ def test_adjudication_needs_a_dispute_and_an_adjudicator(
 
 
 def test_a_settled_round_needs_no_adjudication(cora: User, rita: User, judy: User, noon: datetime) -> None:
-    made = create_round(make_sample(1), name="Small", reviewers=[rita], actor=cora, at=noon)
-    open_round(made, actor=cora, at=noon)
+    made = make_open(1, rita, name="Small", actor=cora)
     say(by_number(rita, made)[1])
     complete_reviews(made, actor=cora, at=noon)
     name_adjudicator(made, judy, actor=cora, at=noon)
     with refuses(ReviewRefused, "nothing_disputed"):
         begin_adjudication(made, actor=cora, at=noon)
-
-
-def test_nobody_names_themselves(reviewed: ReviewRound, cora: User, noon: datetime) -> None:
-    with refuses(PeopleRefused, "own_roles"):
-        name_adjudicator(reviewed, cora, actor=cora, at=noon)
 
 
 def test_an_adjudicator_takes_one_after_the_other_and_comes_back_to_it(
@@ -232,6 +215,8 @@ def test_the_reviews_are_shown_after_the_own_one_and_without_names(
         show_reviews(settlement, actor=judy, at=noon)
     assert assignment is not None
     judge_own(assignment, judy, noon)
+    with refuses(ReviewRefused, "round_not_open", match="final"):
+        submit_review(own_assignment(judy, assignment.public_id), JUDGEMENT, actor=judy, at=noon)
     shown = compare(show_reviews(settlement, actor=judy, at=noon))
     assert shown.n_reviews == 2
     lines = {line.label: line for line in shown.lines}
@@ -244,14 +229,6 @@ def test_the_reviews_are_shown_after_the_own_one_and_without_names(
     assert AuditEvent.objects.filter(act="adjudication.reviews_shown").count() == 1
     show_reviews(settlement, actor=judy, at=noon)
     assert AuditEvent.objects.filter(act="adjudication.reviews_shown").count() == 1
-
-
-def test_the_own_review_is_final_once_it_is_submitted(adjudicated: ReviewRound, judy: User, noon: datetime) -> None:
-    settlement = taken_and_judged(adjudicated, judy, noon)
-    assert settlement.assignment is not None
-    own = own_assignment(judy, settlement.assignment.public_id)
-    with refuses(ReviewRefused, "round_not_open", match="final"):
-        submit_review(own, JUDGEMENT, actor=judy, at=noon)
 
 
 @pytest.mark.parametrize(
@@ -273,15 +250,26 @@ def test_a_decision_moves_the_question(
         decide(settlement, decision, "Other words.", actor=judy, at=noon)
 
 
-def test_a_decision_needs_a_choice_and_a_reason(adjudicated: ReviewRound, judy: User, noon: datetime) -> None:
+def test_what_is_refused_decides_nothing_and_what_is_accepted_is_not_revised_in_place(
+    adjudicated: ReviewRound, cora: User, judy: User, noon: datetime
+) -> None:
+    """A decision needs a choice and a reason, a revision has to be one, and a fresh round needs a revised question."""
     settlement = taken_and_judged(adjudicated, judy, noon)
     show_reviews(settlement, actor=judy, at=noon)
+    wording = wording_of(settlement.revision)
+    with refuses(BankRefused, "rules"):
+        revise_in_place(settlement, replace(wording, key="E"), "Two fit.", based_on=1, actor=judy, at=noon)
+    with refuses(ReviewRefused, "nothing_revised"):
+        fresh_round(adjudicated, actor=cora, at=noon)
     with refuses(ReviewRefused, "no_decision"):
         decide(settlement, "maybe", "Because.", actor=judy, at=noon)
     with refuses(ReviewRefused, "no_reason"):
         decide(settlement, "accept", "  \n", actor=judy, at=noon)
     settlement.refresh_from_db()
     assert settlement.decision == ""
+    decide(settlement, "accept", "Plain.", actor=judy, at=noon)
+    with refuses(ReviewRefused, "decided"):
+        revise_in_place(settlement, replace(wording, stem="Another?"), "Two.", based_on=1, actor=judy, at=noon)
 
 
 @pytest.mark.logs("round.made_of_revised")
@@ -302,30 +290,6 @@ def test_a_revision_in_place_decides_and_goes_to_a_fresh_round(
     assert (made.name, made.state, made.reviewers_per_question) == ("Spring, revised 1", "draft", 2)
     assert list(made.plan.questions.values_list("revision", flat=True)) == [revision.pk]
     assert fresh_round(adjudicated, actor=cora, at=noon).name == "Spring, revised 2"
-
-
-def test_a_refused_revision_decides_nothing(adjudicated: ReviewRound, judy: User, noon: datetime) -> None:
-    settlement = taken_and_judged(adjudicated, judy, noon)
-    show_reviews(settlement, actor=judy, at=noon)
-    wording = replace(wording_of(settlement.revision), key="E")
-    with refuses(BankRefused, "rules"):
-        revise_in_place(settlement, wording, "Two fit.", based_on=1, actor=judy, at=noon)
-    settlement.refresh_from_db()
-    assert settlement.decision == ""
-
-
-def test_what_is_accepted_is_not_revised_in_place(adjudicated: ReviewRound, judy: User, noon: datetime) -> None:
-    settlement = taken_and_judged(adjudicated, judy, noon)
-    show_reviews(settlement, actor=judy, at=noon)
-    decide(settlement, "accept", "Plain.", actor=judy, at=noon)
-    wording = replace(wording_of(settlement.revision), stem="Another?")
-    with refuses(ReviewRefused, "decided"):
-        revise_in_place(settlement, wording, "Two fit.", based_on=1, actor=judy, at=noon)
-
-
-def test_a_fresh_round_needs_a_revised_question(adjudicated: ReviewRound, cora: User, noon: datetime) -> None:
-    with refuses(ReviewRefused, "nothing_revised"):
-        fresh_round(adjudicated, actor=cora, at=noon)
 
 
 def test_nobody_decides_for_another_adjudicator(

@@ -5,6 +5,7 @@ Issues as they stand after adjudication: what adjudicators flag themselves, and 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from annotation.statistics.kernels.issues import CountingRule
 from tests.annotation.adjudication.made import make_reviewed
 from tests.annotation.review.cases import NOON
 from tests.annotation.rounds.made import say
+from tests.processes import manage, migrated_site, postgres_url
 
 GOOD = Opinion(best="B", verdict="accept", flags=frozenset(), grades={"clinical_quality": 5, "image_alignment": 3})
 
@@ -134,3 +136,43 @@ def test_the_rule_is_offered_once_adjudication_has_begun(
     assert "its adjudicator flags it" in page.context["figures"]["outcomes"].legend
     figure = client.get(f"/rounds/{adjudicated.slug}/outcomes/two.svg?rule=adjudicated").content.decode()
     assert ">1 of 2 †<" in figure
+
+
+# --- two people in the same instant, on PostgreSQL, where two can write at a time ---
+MEET = """
+from msgspec.structs import replace
+from annotation.outcomes.adjudicating import name_adjudicator, take_next
+from annotation.enums import Role
+from annotation.models import Question, Settlement
+from annotation.questionbank.editing import current_revision, revise, wording_of
+from annotation.questionbank.kernels.entries import BankRefused
+from tests.annotation.adjudication.made import make_adjudicated
+from tests.conftest import NOON, make_person
+from tests.meeting import meet
+people = [make_person(name, role) for name, role in (
+    ("Cora", Role.COORDINATOR), ("Rita", Role.REVIEWER), ("Remo", Role.REVIEWER))]
+judy, jane = make_person("Judy"), make_person("Jane")
+review_round = make_adjudicated(*people, judy)
+name_adjudicator(review_round, jane, actor=people[0], at=NOON)
+question = Question.objects.get(number=4)
+wording = wording_of(current_revision(question))
+def take(person):
+    return take_next(review_round, person, at=NOON).revision.question.number
+def edit(person):
+    new = replace(wording, stem="Which finding is missing? Says " + person.name)
+    try:
+        return revise(question, new, "It was unclear.", based_on=1, actor=person, at=NOON).number
+    except BankRefused as refused:
+        return refused.code
+for act in (take, edit):
+    print(*meet(lambda: act(judy), lambda: act(jane)))
+"""
+
+
+@pytest.mark.services
+def test_the_second_waits_for_the_first(tmp_path: Path) -> None:
+    """Two adjudicators never have one question; the second editor is told that the wording has changed."""
+    server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
+    with migrated_site(tmp_path / "home", server) as env:
+        done = manage("shell", "-v0", "-c", MEET, env=env)
+    assert done.stdout.splitlines() == ["2 3", "2 changed"], done.stderr

@@ -58,20 +58,11 @@ def measured(*told: CaseTrace, **options: Any) -> Durations:
     return durations(page_of(*told), **options)
 
 
-def test_from_painted_to_submitted() -> None:
-    found = measured((K.HEARTBEAT, 0), *reading())
-    assert (found.active_ms, found.elapsed_ms, found.n_sittings) == (30_000, 30_000, 1)
-    assert (found.flags, found.rule) == ((), RULE)
-
-
-def test_only_the_first_painted_starts_the_clock_and_the_last_commit_ends_it() -> None:
-    found = measured(*reading((K.PAINTED, 10), (K.SUBMITTED, 12)))
-    assert found.active_ms == 30_000
-
-
 @pytest.mark.parametrize(
     ("extra", "active", "flags"),
     [
+        ([], 30_000, set()),
+        ([(K.PAINTED, 10), (K.SUBMITTED, 12)], 30_000, set()),  # the first starts the clock, the last ends it
         ([(K.HIDDEN, 6), (K.VISIBLE, 16)], 20_000, {TimeFlag.HIDDEN}),
         ([(K.PAUSED, 6), (K.RESUMED, 16)], 20_000, {TimeFlag.PAUSED}),
         ([(K.HIDDEN, 6), (K.PAUSED, 8), (K.VISIBLE, 12), (K.RESUMED, 16)], 20_000, {TimeFlag.HIDDEN, TimeFlag.PAUSED}),
@@ -79,23 +70,16 @@ def test_only_the_first_painted_starts_the_clock_and_the_last_commit_ends_it() -
         ([(K.BLURRED, 6), (K.FOCUSED, 16)], 30_000, {TimeFlag.BLURRED}),
         ([(K.QUIET, 20)], 30_000, {TimeFlag.QUIET}),
         ([(K.TOOL, 3), (K.SELECTED, 4), (K.CHANGED, 5)], 30_000, set()),
+        ([(K.TRANSLATED, 5)], 30_000, {TimeFlag.TRANSLATED}),
+        # what came before everything was painted counts for nothing, but a page may be hidden from the start
+        ([(K.HIDDEN, 0), (K.VISIBLE, 0.5), (K.QUIET, 0.6), (K.HEARTBEAT, 0.7)], 30_000, set()),
+        ([(K.HIDDEN, 0), (K.VISIBLE, 11)], 20_000, {TimeFlag.HIDDEN}),
     ],
 )
 def test_what_is_subtracted_and_what_is_only_noted(extra: list[CaseTrace], active: int, flags: set[TimeFlag]) -> None:
     found = measured(*reading(*extra))
-    assert found.active_ms == active
-    assert found.elapsed_ms == 30_000
+    assert (found.active_ms, found.elapsed_ms, found.n_sittings, found.rule) == (active, 30_000, 1, RULE)
     assert set(found.flags) == flags
-
-
-def test_what_came_before_painted_counts_for_nothing() -> None:
-    found = measured((K.HIDDEN, 0), (K.VISIBLE, 0.5), (K.QUIET, 0.6), (K.HEARTBEAT, 0.7), *reading())
-    assert (found.active_ms, found.flags) == (30_000, ())
-
-
-def test_a_page_opened_in_the_background_is_hidden_from_the_start() -> None:
-    found = measured((K.HIDDEN, 0), *reading((K.VISIBLE, 11)))
-    assert found.active_ms == 20_000
 
 
 @pytest.mark.parametrize(("gap", "active"), [(15.0, 19_000), (15.001, 4_000)])
@@ -329,8 +313,6 @@ def test_overlapping_spans_are_subtracted_once(hidden: list[tuple[int, int]], pa
 
 
 def test_a_translated_page_is_noted_whatever_becomes_of_the_time() -> None:
-    timed = measured((K.HEARTBEAT, 0), *reading((K.TRANSLATED, 5)))
-    assert (timed.active_ms, timed.flags) == (30_000, (TimeFlag.TRANSLATED,))
     assert TimeFlag.TRANSLATED not in EXCLUDING  # the time is the time that it took
     untimed = measured((K.TRANSLATED, 0), (K.SUBMITTED, 4))
     assert untimed.flags == (TimeFlag.NOT_PAINTED, TimeFlag.TRANSLATED)

@@ -23,11 +23,10 @@ from annotation.review.kernels.form_design import CHOSEN, FOLLOWING, make_design
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.outcomes import Outcomes, outcomes_over, round_outcomes
 from annotation.review.round_design import RoundDesign, store_form
-from annotation.review.rounds import create_round, open_round
 from annotation.review.submitting import ground_of, submit_review
 from annotation.statistics.kernels.issues import CountingRule, IssueRate, Judged, JudgedQuestions, PaperOutcome
 from tests.annotation.review.cases import good_judgement
-from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.annotation.rounds.made import make_open, make_sample, say, theirs
 
 NOT_ASKED = ["not_asked"]
 SHORT = make_design(grades=["image_alignment"], choices=[], flags=["not_visible", "other_exam"], anchors={})
@@ -39,18 +38,15 @@ def make_round(
 ) -> ReviewRound:
     """A round whose form asks one grade and two flags."""
     design = RoundDesign(form=store_form("Short", SHORT, actor=cora, at=at))
-    made = create_round(
+    return make_open(
         make_sample(n, name=name),
+        *people,
         name=name,
-        reviewers=[*people],
+        actor=cora,
         reviewers_per_question=len(people),
         steps=steps,
         design=design,
-        actor=cora,
-        at=at,
     )
-    open_round(made, actor=cora, at=at)
-    return made
 
 
 @pytest.fixture
@@ -177,11 +173,8 @@ def test_agreement_is_of_those_who_were_both_asked(mixed: ReviewRound) -> None:
     assert rows["needs_image"].n_questions == 0
 
 
-def test_rounds_with_other_forms_are_pooled_over_what_was_asked(
-    short: ReviewRound, cora: User, remo: User, noon: datetime
-) -> None:
-    full = create_round(make_sample(6, name="Full"), name="Full", reviewers=[remo], actor=cora, at=noon)
-    open_round(full, actor=cora, at=noon)
+def test_rounds_with_other_forms_are_pooled_over_what_was_asked(short: ReviewRound, cora: User, remo: User) -> None:
+    full = make_open(make_sample(6, name="Full"), remo, name="Full", actor=cora)
     for one in theirs(remo):
         say(one, flags=[Flag.SEVERAL_VALID])
     found = outcomes_over([short, full])
@@ -234,7 +227,7 @@ def test_an_open_round_offers_and_takes_what_its_form_asks(
     assert rates(round_outcomes(made))["several_valid"].share.n == 0
 
 
-def test_a_form_can_ask_by_hand_what_follows_elsewhere(cora: User, rita: User, noon: datetime) -> None:
+def test_a_form_can_ask_by_hand_what_follows_elsewhere(cora: User, rita: User) -> None:
     wide = make_design(grades=["image_alignment"], choices=[], flags=["several_valid"], anchors={})
     assert wide.flags == (Flag.IDENTIFIES, Flag.SEVERAL_VALID)
     assert set(FOLLOWING).isdisjoint(SHORT.flags)

@@ -7,6 +7,7 @@ Coordinators read and write prompts; reviewers and others never see them.
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 from typing import Any
@@ -20,13 +21,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.call_enums import PromptPurpose, SentImages
-from annotation.model_calls.kernels.extraction import question_values
-from annotation.model_calls.kernels.filling import KNOWN
+from annotation.endpoints.kernels.completions import ChatSettings, Message, chat_request
+from annotation.model_calls.kernels.extraction import extract, question_values
+from annotation.model_calls.kernels.filling import (
+    KNOWN,
+    LONGEST_SCHEMA,
+    fill,
+    names_in,
+    prompt_sha256,
+    schema_problem,
+    undeclared,
+    unused,
+)
 from annotation.model_calls.versions import (
     COPIED,
     LETTER_ALONE,
     LONGEST_TEXT,
     MOST_COMPARED,
+    OUR_READING,
+    SHIPPED,
     PromptRefused,
     Run,
     make_version,
@@ -40,6 +53,7 @@ from tests.pages import markup
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
+
 
 SCHEMA = '{"type": "object", "properties": {"answer": {"type": "string"}}}'
 
@@ -61,11 +75,7 @@ def test_versions_of_a_name_are_numbered_from_1(cora: User, noon: datetime) -> N
     first = write(noon, name="  our   prompt ", actor=cora)
     second = write(noon, name="our prompt", parent=first, images=SentImages.ALL, actor=cora)
     other = write(noon, name="another", parent=first, schema=SCHEMA)
-    assert [(one.name, one.number) for one in (first, second, other)] == [
-        ("our prompt", 1),
-        ("our prompt", 2),
-        ("another", 1),
-    ]
+    assert [str(one) for one in (first, second, other)] == ["our prompt v1", "our prompt v2", "another v1"]
     assert second.parent == first
     assert len({first.sha256, second.sha256, other.sha256}) == 3
     events = AuditEvent.objects.filter(act="prompt.version_made").order_by("pk")
@@ -79,9 +89,8 @@ def test_lines_end_in_one_way_so_that_a_browser_changes_nothing(noon: datetime) 
         write(noon, text="{{question}}\r\n{{options}}\r\n", variables=["options", "question", "options"], parent=first)
 
 
-@pytest.mark.parametrize(
-    ("fields", "code", "field", "said"),
-    [
+def test_bad_input_is_named_and_nothing_is_stored(noon: datetime) -> None:
+    wrong: list[tuple[dict[str, Any], str, str, str]] = [
         ({"text": "{{question}} {{key}}"}, "undeclared", "variables", "{{key}}"),
         ({"text": "{{question}} {{options}} {{Report}}"}, "undeclared", "variables", "{{Report}}"),
         ({"instruction": "{{report}}"}, "undeclared", "variables", "{{report}}"),
@@ -97,13 +106,10 @@ def test_lines_end_in_one_way_so_that_a_browser_changes_nothing(noon: datetime) 
         ({"text": "x" * (LONGEST_TEXT + 1), "variables": []}, "too_long", "text", "50000"),
         ({"instruction": "x" * (LONGEST_TEXT + 1)}, "too_long", "instruction", "50000"),
         ({"images": SentImages.SWAPPED}, "bad_images", "images", "first one"),
-    ],
-)
-def test_bad_input_is_named_and_nothing_is_stored(
-    noon: datetime, fields: dict[str, Any], code: str, field: str, said: str
-) -> None:
-    with refuses(PromptRefused, code, field=field, status=422, match=re.escape(said)):
-        write(noon, **fields)
+    ]
+    for fields, code, field, said in wrong:
+        with refuses(PromptRefused, code, field=field, status=422, match=re.escape(said)):
+            write(noon, **fields)
     assert not PromptVersion.objects.exists()
     assert not AuditEvent.objects.exists()
 
@@ -174,7 +180,7 @@ def sent(version: PromptVersion, **changes: object) -> dict[str, object]:
     return {name: getattr(version, name) for name in COPIED} | {"reason": "to try it"} | changes
 
 
-def test_the_list_asks_the_database_equally_often_whatever_its_length(
+def test_the_list_costs_the_same_whatever_its_length_and_a_version_is_shown_as_sent(
     client: Client, cora: User, letter: PromptVersion
 ) -> None:
     make_batch(1, prompt=letter)
@@ -182,14 +188,8 @@ def test_the_list_asks_the_database_equally_often_whatever_its_length(
     with CaptureQueriesContext(connection) as queries:
         page = markup(client.get(reverse("prompts")))
     assert len(queries) <= 8
-    assert "letter alone" in page
-    assert "came with the program" in page
-    assert '<td class="number">1</td>' in page
-
-
-def test_the_page_of_a_version_shows_everything_as_sent(client: Client, cora: User, letter: PromptVersion) -> None:
-    make_batch(1, prompt=letter)
-    client.force_login(cora)
+    for shown in ("letter alone", "came with the program", '<td class="number">1</td>'):
+        assert shown in page
     with CaptureQueriesContext(connection) as queries:
         page = client.get(reverse("prompt", args=[letter.public_id])).content.decode()
     assert len(queries) <= 8
@@ -210,22 +210,141 @@ def test_a_new_version_is_written_from_an_old_one(client: Client, cora: User, le
     assert "<ins>no</ins>" in page
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "said"),
-    [
+def test_a_bad_form_is_told_at_its_field(client: Client, cora: User, letter: PromptVersion) -> None:
+    wrong: list[tuple[dict[str, object], str, str]] = [
         ({"reason": ""}, "reason", "required"),
         ({"schema": "{"}, "schema", "not JSON"),
         ({"variables": ["planted"]}, "variables", "planted"),
         ({}, "text", "Nothing that is sent differs"),
         ({"images": "swapped"}, "images", "swapped"),
         ({"name": "a\x00b"}, "name", "Null characters"),
-    ],
-)
-def test_a_bad_form_is_told_at_its_field(
-    client: Client, cora: User, letter: PromptVersion, changes: dict[str, object], field: str, said: str
-) -> None:
+    ]
     client.force_login(cora)
-    answer = client.post(reverse("prompt-next", args=[letter.public_id]), sent(letter, **changes))
-    assert answer.status_code == 422
-    assert said in " ".join(answer.context["form"].errors[field])
+    for changes, field, said in wrong:
+        answer = client.post(reverse("prompt-next", args=[letter.public_id]), sent(letter, **changes))
+        assert answer.status_code == 422
+        assert said in " ".join(answer.context["form"].errors[field])
     assert PromptVersion.objects.count() == 2
+
+
+# --- the prompts that come with the program are stored once, and what people write stays ---
+OPTIONS = ["Effusion", "Pneumothorax", "Mass", "None of these"]
+
+
+def test_they_are_stored_once(noon: datetime) -> None:
+    assert [str(one) for one in store_shipped(at=noon)] == ["our reading v1", "letter alone v1"]
+    assert store_shipped(at=noon) == []
+    assert list(PromptVersion.objects.values_list("author", flat=True)) == [None, None]
+
+
+def test_what_a_person_wrote_under_the_name_stays_and_is_the_newest(noon: datetime, cora: User) -> None:
+    store_shipped(at=noon)
+    own = make_version(
+        LETTER_ALONE,
+        PromptPurpose.ANSWER,
+        "{{question}}",
+        variables=["question"],
+        reason="shorter",
+        actor=cora,
+        at=noon,
+    )
+    assert store_shipped(at=noon) == []
+    assert prompt_named(LETTER_ALONE) == own
+
+
+def test_another_wording_in_a_later_program_is_the_next_version(noon: datetime) -> None:
+    before = make_version(OUR_READING, PromptPurpose.ANSWER, "Answer.", reason="an older one", actor=None, at=noon)
+    store_shipped(at=noon)
+    newest = prompt_named(OUR_READING)
+    assert (newest.number, newest.parent) == (2, before)
+
+
+def test_our_reading_is_that_of_the_paper_and_says_what_it_does_not_print(noon: datetime) -> None:
+    store_shipped(at=noon)
+    prompt = prompt_named(OUR_READING)
+    assert prompt.images == SentImages.ALL
+    assert "prints no prompt" in prompt.reason
+    assert list(json.loads(prompt.schema)["properties"]) == ["explanation", "answer"]
+    filled = fill(prompt.text, question_values("Which finding is there?", OPTIONS))
+    assert "Which finding is there?\n\nA. Effusion\nB. Pneumothorax\nC. Mass\nD. None of these\n" in filled
+    assert "{{" not in filled
+    request = chat_request("m", [Message("user", (filled,))], ChatSettings(schema=prompt.schema))
+    assert request.body.index(b'"explanation"') < request.body.index(b'"answer":{')
+
+
+@pytest.mark.parametrize("letter", "ABCD")
+def test_the_rule_of_extraction_reads_what_both_ask_for(letter: str) -> None:
+    answer = json.dumps({"explanation": "The pleural line is absent; A pneumothorax is ruled out.", "answer": letter})
+    assert extract(answer, OPTIONS) == letter
+    assert extract(letter, OPTIONS) == letter
+
+
+def test_letter_alone_gives_the_first_image_and_asks_for_plain_text(noon: datetime) -> None:
+    store_shipped(at=noon)
+    prompt = prompt_named(LETTER_ALONE)
+    assert (prompt.images, prompt.schema, prompt.instruction) == (SentImages.FIRST, "", "")
+    filled = fill(prompt.text, question_values("Q?", OPTIONS))
+    assert filled.startswith("Question: Q?\n\nA. Effusion\nB. Pneumothorax\n")
+
+
+def test_names_are_found_once_each_and_what_no_value_is_given_for_stays_as_it_stands() -> None:
+    assert len({one.name for one in SHIPPED}) == len(SHIPPED)
+    assert names_in("{{ options }} {{question}} {{options}}") == ["options", "question"]
+    values = {"question": "What is {{options}} and {{question}}?", "options": "A. {{question}}"}
+    filled = fill("{{question}}\n{{options}}", values)
+    assert filled == "What is {{options}} and {{question}}?\nA. {{question}}", "a value is never looked at again"
+    assert fill("{{question}} {{ report }} {key} {{Key}}", {"question": "Q"}) == "Q {{ report }} {key} {{Key}}"
+
+
+@given(st.text(), st.text())
+def test_any_two_values_stand_there_as_they_are(question: str, options: str) -> None:
+    assert fill("<{{question}}|{{options}}>", {"question": question, "options": options}) == f"<{question}|{options}>"
+
+
+def test_undeclared_names_also_those_that_no_variable_can_have() -> None:
+    text = "{{question}} {{Question}} {{report}} {{the answer}} {{report}}"
+    assert undeclared(text, ["question"]) == ["Question", "report", "the answer"]
+    assert undeclared('{"a": {"b": 1}}', []) == []
+    assert unused("{{question}} {{Options}}", ["question", "options"]) == ["options"]
+
+
+GOOD = '{"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}'
+
+
+def sha256(
+    *, instruction: str = "i", text: str = "t", variables: str = "a b", images: str = "all", schema: str = GOOD
+) -> str:
+    return prompt_sha256(instruction=instruction, text=text, variables=variables.split(), images=images, schema=schema)
+
+
+def test_good_and_bad_schemas() -> None:
+    for good in ("", GOOD, '{"type": "object", "properties": {"a": {}}}'):
+        assert schema_problem(good) == ""
+    wrong = [
+        ("{", "it is not JSON (line 1, column 2)"),
+        ("[" * 20_000, "it is nested too deeply"),
+        (" " * (LONGEST_SCHEMA + 1), "it is longer than 20,000 characters"),
+        ("NaN", "it is not strict JSON: A number in '' is NaN, which is not JSON"),
+        ('{"type": "object", "type": "array"}', "it is not strict JSON: The field 'type' is there twice"),
+        ("[]", 'it is not an object with "type": "object"'),
+        ('"object"', 'it is not an object with "type": "object"'),
+        ('{"type": "array"}', 'it is not an object with "type": "object"'),
+        ('{"type": "object"}', 'it names no "properties"'),
+        ('{"type": "object", "properties": {}}', 'it names no "properties"'),
+        ('{"type": "object", "properties": []}', 'it names no "properties"'),
+        ('{"type": "object", "properties": {"a": "string"}}', 'its property "a" is not described by an object'),
+        ('{"type": "object", "properties": {"a": {}}, "required": "a"}', '"required" is not a list of names'),
+        ('{"type": "object", "properties": {"a": {}}, "required": [1]}', '"required" is not a list of names'),
+        (
+            '{"type": "object", "properties": {"a": {}}, "required": ["b"]}',
+            '"required" names "b", which is none of its properties',
+        ),
+    ]
+    for text, problem in wrong:
+        assert schema_problem(text) == problem
+
+
+def test_the_hash_is_over_everything_that_is_sent_but_not_the_order_of_variables() -> None:
+    for part in ("instruction", "text", "variables", "images", "schema"):
+        assert sha256(**{part: "other"}) != sha256()
+    assert sha256(variables="b a") == sha256()
