@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import get_resolver
+from jsonschema import Draft202012Validator
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
@@ -14,7 +19,11 @@ from annotation.enums import JobState, Role
 from annotation.models import AccessToken, AuditEvent, Job, KeptAnswer, User
 from annotation.models.people import TokenScope
 from annotation.people.tokens import revoke_token
+from annotation.views.site.decorators import methods_of, patterns
+from rexvqa_site.management.commands.write_api_schema import api_schema
 from tests.annotation.api.asking import V1, Program, problem_of, program_of
+from tests.annotation.api.schema import FILE, breaking_changes, document
+from tests.annotation.api.unreached import NOT, REACHED
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.conftest import NOON
 
@@ -59,33 +68,26 @@ def test_a_session_does_too_and_needs_its_csrf_token_to_change_something(cora: U
     assert answer.status_code == 200
 
 
-@pytest.mark.parametrize("header", ["", "Bearer", "Bearer x", "Basic abc", "Bearer rexvqa_\udc80", "rexvqa_"])
-def test_nobody_is_told_to_send_a_token(db: None, header: str) -> None:
-    answer = Client().get(f"{V1}banks/", headers={"Authorization": header} if header else {})
-    assert answer.status_code == 401
-    assert answer["WWW-Authenticate"] == "Bearer"
-    assert json.loads(answer.content)["status"] == 401
+def test_nobody_is_told_to_send_a_token(db: None) -> None:
+    for header in ("", "Bearer", "Bearer x", "Basic abc", "Bearer rexvqa_\udc80", "rexvqa_"):
+        answer = Client().get(f"{V1}banks/", headers={"Authorization": header} if header else {})
+        assert (answer.status_code, json.loads(answer.content)["status"]) == (401, 401), header
+        assert answer["WWW-Authenticate"] == "Bearer"
 
 
-def test_a_revoked_token_is_refused(script: Program, cora: User) -> None:
-    revoke_token(AccessToken.objects.get(), actor=cora, at=NOON)
-    problem_of(script.get("me/"), 401, "token_unknown")
-
-
-def test_a_token_does_not_get_round_a_second_factor_that_is_due(script: Program, settings: Settings) -> None:
+def test_a_token_is_refused_while_a_second_factor_is_due_and_once_it_is_over(
+    script: Program, cora: User, settings: Settings
+) -> None:
     settings.SECOND_FACTOR_REQUIRED = True
     problem_of(script.get("me/"), 403, "second_factor_due")
-
-
-def test_an_expired_token_is_refused(script: Program) -> None:
-    AccessToken.objects.update(expires_at=NOON.replace(year=2020))
-    problem_of(script.get("me/"), 401, "token_expired")
-
-
-def test_a_token_from_elsewhere_is_refused_and_noted(script: Program) -> None:
+    settings.SECOND_FACTOR_REQUIRED = False
     AccessToken.objects.update(networks=["10.0.0.0/8"])
     problem_of(script.get("me/"), 403, "token_address")
     assert AuditEvent.objects.get(act="token.refused").facts == {"address": "127.0.0.1"}
+    AccessToken.objects.update(networks=[], expires_at=NOON.replace(year=2020))
+    problem_of(script.get("me/"), 401, "token_expired")
+    revoke_token(AccessToken.objects.get(), actor=cora, at=NOON)
+    problem_of(script.get("me/"), 401, "token_unknown")
 
 
 def test_a_token_in_an_address_is_refused(script: Program, cora: User) -> None:
@@ -108,10 +110,6 @@ def test_a_token_of_one_bank_finds_no_other(writer: Program) -> None:
     make_revision(make_bank("Other"), 1)
     assert [bank["id"] for bank in writer.get("banks/").json()["results"]] == ["mine"]
     problem_of(writer.get("banks/other/"), 404, "not_found")
-    problem_of(writer.get("banks/other/questions/"), 404, "not_found")
-    problem_of(writer.get("banks/other/questions/1/"), 404, "not_found")
-    problem_of(writer.get("banks/other/questions/1/key/"), 404, "not_found")
-    problem_of(writer.post("banks/other/archive/"), 404, "not_found")
     assert writer.get("banks/other/").content == writer.get("banks/never-there/").content
     assert writer.get("jobs/").json()["results"] == []
 
@@ -166,10 +164,10 @@ BODIES: list[tuple[str | bytes, int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "status", "code"), BODIES, ids=range(len(BODIES)))
-def test_a_body_that_makes_no_sense_changes_nothing(writer: Program, body: str, status: int, code: str) -> None:
+def test_a_body_that_makes_no_sense_changes_nothing(writer: Program) -> None:
     before = AuditEvent.objects.count()
-    problem_of(writer.post("banks/mine/questions/1/withdraw/", body), status, code)
+    for body, status, code in BODIES:
+        problem_of(writer.post("banks/mine/questions/1/withdraw/", body), status, code)
     assert AuditEvent.objects.count() == before
 
 
@@ -203,30 +201,23 @@ def test_who_decides_on_an_old_state_is_told(writer: Program) -> None:
 
 
 # --- lists ----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("sort", ["", "job", "-job", "when", "-when", "who", "-who", "state"])
-def test_a_list_is_walked_page_by_page(script: Program, cora: User, rita: User, sort: str) -> None:
+def test_a_list_is_walked_page_by_page(script: Program, cora: User, rita: User) -> None:
     for person in (cora, None, rita):
         make_jobs(5, person)
-    found, address = [], f"jobs/?limit=4&fields=id&sort={sort}"
-    while address:
-        page = script.get(address).json()
-        found += [job["id"] for job in page["results"]]
-        address = page["next"]
-        assert len(page["results"]) <= 4
-    assert sorted(found) == sorted(Job.objects.values_list("public_id", flat=True))
-    assert len(found) == 15
+    for sort in ("", "job", "-job", "when", "-when", "who", "-who", "state"):
+        found, address = [], f"jobs/?limit=4&fields=id&sort={sort}"
+        while address:
+            page = script.get(address).json()
+            found += [job["id"] for job in page["results"]]
+            address = page["next"]
+            assert len(page["results"]) <= 4
+        assert sorted(found) == sorted(Job.objects.values_list("public_id", flat=True)), sort
 
 
-@pytest.mark.parametrize(
-    "cursor", ["x", "AAAA", "W10", "WyIiLCBudWxsLCAieCJd", "WyIiLCAxLCAxZTQwMF0", "WyIiLCBudWxsLCAxZTMwXQ"]
-)
-def test_a_cursor_that_makes_no_sense_is_refused(script: Program, cursor: str) -> None:
+def test_a_cursor_that_makes_no_sense_or_is_of_another_order_is_refused(script: Program) -> None:
     make_jobs(3)
-    problem_of(script.get(f"jobs/?cursor={cursor}"), 400, "bad_cursor")
-
-
-def test_a_cursor_belongs_to_its_order(script: Program) -> None:
-    make_jobs(3)
+    for cursor in ("x", "AAAA", "W10", "WyIiLCBudWxsLCAieCJd", "WyIiLCAxLCAxZTQwMF0", "WyIiLCBudWxsLCAxZTMwXQ"):
+        problem_of(script.get(f"jobs/?cursor={cursor}"), 400, "bad_cursor")
     following = script.get("jobs/?limit=1&sort=job").json()["next"]
     problem_of(script.get(following.replace("sort=job", "sort=when")), 400, "bad_cursor")
 
@@ -265,3 +256,139 @@ def test_nothing_is_kept_of_requests_that_make_nothing(script: Program) -> None:
 
 def test_the_paths_of_the_api_are_pages_for_nobody(coordinator: Client, tmp_path: Path) -> None:
     assert coordinator.get(f"{V1}me/", headers={"Accept": "text/html"})["Content-Type"] == "application/json"
+
+
+# --- the OpenAPI document is what the program does; a change that breaks programs is said to be one ---
+REFUSALS = {"400", "401", "403", "404", "422", "429"}
+
+
+def test_the_document_is_up_to_date() -> None:
+    made = api_schema()
+    if made == FILE.read_text(encoding="utf-8"):
+        return
+    broken = breaking_changes(document(), json.loads(made))
+    told = "programs break by it: " + "; ".join(broken) if broken else "no program breaks by it"
+    pytest.fail(f"docs/openapi.json is not what the program does; {told}. Run: manage.py write_api_schema")
+
+
+def test_it_is_openapi_3_1_and_every_schema_is_sound() -> None:
+    assert document()["openapi"] == "3.1.0"
+    for schema in document()["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+def test_every_operation_has_a_summary_a_name_and_its_refusals() -> None:
+    operations = [(path, method, one) for path, each in document()["paths"].items() for method, one in each.items()]
+    for path, method, one in operations:
+        assert one["summary"], (path, method)
+        assert one["description"], (path, method)
+        assert set(one["responses"]) >= REFUSALS, (path, method)
+    names = [one["operationId"] for _path, _method, one in operations]
+    assert len(names) == len(set(names))
+
+
+def test_every_operation_has_examples_that_it_takes_and_gives() -> None:
+    found = 0
+    for path, each in document()["paths"].items():
+        for method, one in each.items():
+            good = [answer for status, answer in one["responses"].items() if status in {"200", "201", "202"}]
+            for body in (one.get("requestBody", {}), *good):
+                for media in body.get("content", {}).values():
+                    if "example" in media:
+                        schema = {**media["schema"], "components": document()["components"]}
+                        faults = [error.message for error in Draft202012Validator(schema).iter_errors(media["example"])]
+                        assert faults == [], (path, method)
+                    found += "example" in media
+                kinds = set(body.get("content", {})) & {"application/json", "multipart/form-data"}
+                is_file = any(body["content"][kind]["schema"] == {"type": "object"} for kind in kinds)
+                assert is_file or all("example" in body["content"][kind] for kind in kinds), (path, method)
+    assert found > 90
+    for name, answer in document()["components"]["responses"].items():
+        problem = answer["content"]["application/problem+json"]["example"]
+        assert f"Refused{problem['status']}" == name
+
+
+def test_every_link_leads_from_an_address_to_one_of_its_things_or_acts() -> None:
+    operations = {
+        one["operationId"]: (path, one) for path, each in document()["paths"].items() for one in each.values()
+    }
+    listed = document()["paths"]["/api/v1/banks/{slug}/questions/"]["get"]["responses"]["200"]["links"]
+    place = {"slug": "$request.path.slug", "number": "$response.body#/results/0/number"}
+    assert listed["getOneQuestion"] == {"operationId": "getOneQuestion", "parameters": place}
+    made = document()["paths"]["/api/v1/samples/"]["post"]["responses"]["201"]["links"]
+    assert made["getOneSample"]["parameters"] == {"slug": "$response.body#/id"}
+    for path, one in operations.values():
+        for answer in one["responses"].values():
+            for link in answer.get("links", {}).values():
+                below, target = operations[link["operationId"]]
+                assert below.startswith(path)
+                asked = {each["name"] for each in target["parameters"] if each["in"] == "path"}
+                assert set(link["parameters"]) == asked, (path, link)
+
+
+CHANGES: list[tuple[str, tuple[str, ...], Any]] = [
+    ("GET /api/v1/me/ is gone", ("paths", "/api/v1/me/"), None),
+    ("BankShape.name is gone", ("components", "schemas", "BankShape", "properties", "name"), None),
+    (
+        "BankShape.name has another type",
+        ("components", "schemas", "BankShape", "properties", "name", "type"),
+        "integer",
+    ),
+    ("ReasonSent.why is asked for", ("components", "schemas", "ReasonSent", "required"), ["reason", "why"]),
+    ("GET /api/v1/me/: the status 200 is gone", ("paths", "/api/v1/me/", "get", "responses", "200"), None),
+    ("GET /api/v1/banks/: the parameter name is gone", ("paths", "/api/v1/banks/", "get", "parameters"), []),
+]
+
+
+@pytest.mark.parametrize(("words", "place", "value"), CHANGES, ids=[one[0] for one in CHANGES])
+def test_what_breaks_a_program_is_named(words: str, place: tuple[str, ...], value: Any) -> None:
+    new = copy.deepcopy(document())
+    part = new
+    for name in place[:-1]:
+        part = part[name]
+    if value is None:
+        del part[place[-1]]
+    else:
+        part[place[-1]] = value
+    assert words in breaking_changes(document(), new)
+
+
+def test_what_is_added_breaks_nothing() -> None:
+    new = copy.deepcopy(document())
+    new["paths"]["/api/v1/new/"] = {}
+    new["components"]["schemas"]["BankShape"]["properties"]["colour"] = {"type": "string"}
+    assert breaking_changes(document(), new) == []
+
+
+def test_document_and_page_are_for_people_who_are_logged_in(client: Client, rita: User) -> None:
+    assert client.get("/api/openapi.json").status_code == 302
+    client.force_login(rita)
+    assert json.loads(b"".join(client.get("/api/openapi.json").streaming_content)) == document()  # type: ignore[attr-defined]
+    assert "/api/v1/banks/{slug}/questions/" in client.get("/api/docs/").content.decode()
+
+
+# --- every act that a page offers is reachable over the API, or stands here with the reason why it is not ---
+ALL = {str(one.name): one for _before, one in patterns(get_resolver())}
+
+
+def acts() -> Iterator[str]:
+    for name, pattern in ALL.items():
+        if not name.startswith("api-") and "POST" in methods_of(pattern.callback):
+            yield name
+
+
+def test_every_act_of_a_page_is_in_one_of_the_tables() -> None:
+    tables = (set(REACHED), set(NOT))
+    assert set(acts()) == set().union(*tables)
+    assert sum(map(len, tables)) == len(set().union(*tables))
+
+
+def test_what_is_said_to_be_reached_is_there() -> None:
+    assert {name for name in REACHED.values() if name not in ALL} == set()
+    for name in set(REACHED.values()):
+        view: Any = ALL[name].callback
+        assert [one for one in ("post", "put", "patch", "delete") if hasattr(view.cls, one)], name
+
+
+def test_every_reason_is_a_sentence() -> None:
+    assert all(len(reason) > 10 for reason in NOT.values())

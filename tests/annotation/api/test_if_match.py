@@ -182,11 +182,11 @@ def test_a_wording_is_compared_with_the_etag_of_its_question(writer: Program) ->
     problem_of(writer.post(f"{address}undo/", {"based_on": 2}, if_match=old), 412, "changed_since")
 
 
-@pytest.mark.parametrize("handed_on", ['W/"{}"', '"{}-gzip"', '"{};br"', 'W/"{}-zstd"'])
-def test_an_etag_that_a_proxy_handed_on_is_the_same(writer: Program, handed_on: str) -> None:
+def test_an_etag_that_a_proxy_handed_on_is_the_same(writer: Program) -> None:
     address = "banks/mine/questions/1/"
-    mark = handed_on.format(writer.get(address)["ETag"].strip('"'))
-    assert writer.post(f"{address}tag/", {"tag": "read"}, if_match=mark).status_code == 200
+    for handed_on in ('W/"{}"', '"{}-gzip"', '"{};br"', 'W/"{}-zstd"'):
+        mark = handed_on.format(writer.get(address)["ETag"].strip('"'))
+        assert writer.post(f"{address}tag/", {"tag": "read"}, if_match=mark).status_code == 200, mark
 
 
 def test_an_answer_that_was_lost_is_given_again_although_the_thing_has_changed(writer: Program) -> None:

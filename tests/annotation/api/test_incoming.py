@@ -11,14 +11,28 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks
 from pytest_django.fixtures import Settings
 
-from annotation.enums import JobState, Role
-from annotation.models import AuditEvent, Image, Job, KeptAnswer, QuestionBank, Rendition, SamplingPlan, Upload, User
+from annotation.enums import ImageState, JobState, Role
+from annotation.models import (
+    AuditEvent,
+    ColumnMatching,
+    Image,
+    Job,
+    KeptAnswer,
+    Question,
+    QuestionBank,
+    Rendition,
+    SamplingPlan,
+    Upload,
+    User,
+)
 from annotation.models.people import TokenScope
-from tests.annotation.api.asking import V1, Program, problem_of, program_of
+from tests.annotation.api.asking import V1, Program, problem_of, program_of, send_json
 from tests.annotation.api.schema import faults_of
-from tests.annotation.review.cases import make_bank, make_revisions
+from tests.annotation.questionbank.sheets import SHEET, SHEET_MATCHING
+from tests.annotation.review.cases import make_bank, make_revision, make_revisions
 from tests.annotation.review.pixels import give_pixels
-from tests.conftest import make_person
+from tests.conftest import NOON, make_person
+from tests.jobs import work
 
 
 @pytest.fixture
@@ -46,7 +60,7 @@ def questions() -> SimpleUploadedFile:
 
 
 # --- samples --------------------------------------------------------------------------------------
-def test_a_sample_is_drawn_once_for_each_key(script: Program) -> None:
+def test_a_sample_is_drawn_once_for_each_key(script: Program, cora: User) -> None:
     asked = {"bank": "chest", "name": "First", "by": "task", "per_thousand": 500, "seed": 7}
     first = script.post("samples/", asked, idempotency_key="k1")
     assert first.status_code == 201
@@ -55,6 +69,7 @@ def test_a_sample_is_drawn_once_for_each_key(script: Program) -> None:
     assert (again.status_code, again.json(), again["Location"]) == (201, first.json(), first["Location"])
     assert again["Idempotent-Replayed"] == "true"
     assert SamplingPlan.objects.count() == 1
+    assert AuditEvent.objects.get(act="sample.drawn").actor == cora
     problem_of(script.post("samples/", asked | {"seed": 8}, idempotency_key="k1"), 422, "key_reused")
     problem_of(script.post("samples/", asked, idempotency_key=""), 400, "bad_key")
     problem_of(script.post("samples/", asked), 409, "name_taken")
@@ -87,10 +102,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "field"), WRONG)
-def test_nonsense_in_a_sample_is_named(script: Program, wrong: dict[str, Any], field: str) -> None:
-    told = problem_of(script.post("samples/", {"bank": "chest", **wrong}), 422, "invalid")
-    assert [error["field"] for error in told["errors"]] == [field]
+def test_nonsense_in_a_sample_is_named(script: Program) -> None:
+    for wrong, field in WRONG:
+        told = problem_of(script.post("samples/", {"bank": "chest", **wrong}), 422, "invalid")
+        assert [error["field"] for error in told["errors"]] == [field]
     assert not SamplingPlan.objects.exists()
 
 
@@ -178,7 +193,7 @@ def test_more_than_a_form_holds_is_read_for_a_token_alone(script: Program) -> No
     problem_of(send(stranger, "uploads/", large), 401, "token_unknown")
 
 
-def test_pixels_are_for_whom_the_pages_show_them(script: Program, rita: User, ada: User, bank: QuestionBank) -> None:
+def test_pixels_are_for_whom_the_pages_show_them(script: Program, bank: QuestionBank) -> None:
     image = Image.objects.filter(exam__bank=bank).first()
     assert image
     give_pixels(image, seed=1, shape=(24, 20))
@@ -189,13 +204,9 @@ def test_pixels_are_for_whom_the_pages_show_them(script: Program, rita: User, ad
     assert answer["Content-Type"].startswith("image/")
     name = Rendition.objects.first()
     assert name
-    for person, role in ((rita, Role.REVIEWER), (ada, Role.ADMINISTRATOR)):
-        problem_of(program_of(person, role).get(f"renditions/{name.name}/"), 403, "forbidden")
     make_revisions(make_bank("Other"), {1: {}})
     other = program_of(User.objects.get(name="Cora"), Role.COORDINATOR, TokenScope.BANK, "other")
     problem_of(other.get(f"renditions/{name.name}/"), 404, "not_found")
-    problem_of(other.get(f"images/{image.public_id}/"), 404, "not_found")
-    problem_of(other.get(f"exams/{image.exam.public_id}/"), 404, "not_found")
     assert len(other.get("images/").json()["results"]) == Image.objects.filter(exam__bank__slug="other").count()
 
 
@@ -214,6 +225,116 @@ def test_few_queries(script: Program, django_assert_max_num_queries: DjangoAsser
             assert script.get(address).status_code == 200
 
 
-def test_every_act_is_in_the_audit_log(script: Program, cora: User) -> None:
-    script.post("samples/", {"bank": "chest", "name": "First"})
-    assert AuditEvent.objects.get(act="sample.drawn").actor == cora
+# --- over the API columns of a foreign file are matched and matchings kept; uploads and images are put in order ---
+IMPORTS = "banks/chest/imports/"
+SENT = {name: value for name, value in SHEET_MATCHING.as_json().items() if name != "words"}
+
+
+@pytest.fixture
+def empty(own_home: None, db: None) -> QuestionBank:
+    return make_bank("Chest")
+
+
+@pytest.fixture
+def importer(cora: User, empty: QuestionBank) -> Program:
+    return program_of(cora, Role.COORDINATOR, TokenScope.BANK, "chest")
+
+
+@pytest.fixture
+def waiting(importer: Program) -> str:
+    """The address of a file that waits for its columns."""
+    made = send(importer, IMPORTS, {"file": SimpleUploadedFile("sheet.csv", SHEET)})
+    assert (made.status_code, made.json()["waits_for_columns"]) == (202, True)
+    return str(made["Location"])
+
+
+def test_columns_are_read_matched_checked_and_stored(importer: Program, waiting: str) -> None:
+    answer = importer.get(f"{waiting}columns/")
+    told = answer.json()
+    assert told["columns"] == SHEET.decode().partition("\n")[0].split(",")
+    assert told["offered"]["columns"]["question"] == "Stem"
+    assert b"Which finding" not in answer.content  # no cell: they hold keys
+    matched = importer.post(f"{waiting}match/", SENT, idempotency_key="one")
+    assert (matched.status_code, matched["Location"]) == (202, waiting)
+    assert importer.post(f"{waiting}match/", SENT, idempotency_key="one").json() == matched.json()
+    work()
+    assert importer.get(waiting).json()["state"] == "succeeded"
+    importer.post(f"{waiting}store/", {})
+    work()
+    assert Question.objects.count() == 2
+    problem_of(importer.get(f"{waiting}columns/"), 409, "stored")
+    problem_of(importer.post(f"{waiting}match/", SENT), 409, "stored")
+    [kept] = importer.get("column-matchings/").json()["results"]
+    assert (kept["name"], kept["matching"]["key_form"]) == ("sheet", SENT["key_form"])
+
+
+WRONG_MATCHINGS: list[tuple[dict[str, Any], str]] = [
+    ({"columns": {"colour": "Stem"}}, "invalid"),
+    ({"columns": {**SENT["columns"], "question": "Stern"}}, "invalid"),
+    ({"constants": {"question": "x"}}, "invalid"),
+    ({"key_form": "x"}, "invalid"),
+    ({"name": " "}, "invalid"),
+    ({"columns": {"question": "Stem"}}, "matching"),
+    ({"key_form": ""}, "matching"),
+]
+
+
+def test_a_matching_that_cannot_be_is_refused(importer: Program, waiting: str) -> None:
+    for wrong, code in WRONG_MATCHINGS:
+        problem_of(importer.post(f"{waiting}match/", {**SENT, **wrong}), 422, code)
+    assert not Job.objects.exists()
+    assert not ColumnMatching.objects.exists()
+
+
+def test_only_who_sent_a_file_reads_and_matches_its_columns(importer: Program, waiting: str) -> None:
+    other = program_of(make_person("Coco", Role.COORDINATOR), Role.COORDINATOR, TokenScope.BANK, "chest")
+    assert other.get(waiting).status_code == 200
+    problem_of(other.get(f"{waiting}columns/"), 404, "not_found")
+    problem_of(other.post(f"{waiting}match/", SENT), 404, "not_found")
+
+
+def test_kept_matchings_are_renamed_and_deleted(importer: Program, cora: User) -> None:
+    for name in ("sheet", "other"):
+        given = {"columns": ["a"], "matching": SHEET_MATCHING.as_json(), "created_by": cora}
+        ColumnMatching.objects.create(name=name, created_at=NOON, changed_at=NOON, **given)
+    one = f"column-matchings/{ColumnMatching.objects.get(name='sheet').pk}/"
+    for act in ("rename", "delete"):
+        problem_of(importer.post(f"{one}{act}/", {"name": "sheet"}), 403, "forbidden")  # all banks share it
+    problem_of(send_json(cora, f"{one}rename/", {"name": "other"}), 422, "name_taken")
+    assert send_json(cora, f"{one}rename/", {"name": "Atlas"}).json()["matching"]["name"] == "Atlas"
+    problem_of(send_json(cora, f"{one}delete/", {"name": "sheet"}), 409, "not_confirmed")
+    assert send_json(cora, f"{one}delete/", {"name": "Atlas"}).status_code == 200
+    assert [kept.name for kept in ColumnMatching.objects.all()] == ["other"]
+    assert AuditEvent.objects.filter(act="matching.deleted").exists()
+    problem_of(importer.get(one), 404, "not_found")
+
+
+def test_an_upload_is_archived(importer: Program, empty: QuestionBank) -> None:
+    png = SimpleUploadedFile("a.png", b"\x89PNG")
+    made = send(importer, "uploads/", {"files": [png], "bank": "chest"})
+    archive = f"{made['Location']}archive/"
+    Job.objects.update(state=JobState.RUNNING)
+    problem_of(importer.post(archive), 409, "upload_in_use")
+    Job.objects.update(state=JobState.FAILED)
+    assert importer.post(archive).json()["archived_at"] is not None
+    assert Upload.objects.get().archived_at is not None
+
+
+def test_an_image_is_credited_described_and_taken_out_of_sight(importer: Program, empty: QuestionBank) -> None:
+    make_revision(empty, 1)
+    image = Image.objects.all()[0]
+    one = f"images/{image.public_id}/"
+    etag = importer.get(one)["ETag"]
+    credits = {"attribution": "Dr. A. Nonymous", "licence": "CC BY 4.0"}
+    assert importer.post(f"{one}credits/", credits).json()["licence"] == "CC BY 4.0"
+    problem_of(importer.post(f"{one}credits/", credits, if_match=etag), 412, "changed_since")
+    assert importer.post(f"{one}view/", {"view_position": "AP", "laterality": "L"}).json()["view_position"] == "AP"
+    problem_of(importer.post(f"{one}view/", {"view_position": "upside"}), 422, "invalid")
+    assert importer.post(f"{one}quarantine/", {"reason": "A name is seen."}).status_code == 409  # it has no pixels
+    Image.objects.update(state=ImageState.AVAILABLE)
+    assert importer.post(f"{one}quarantine/", {"reason": "A name is seen."}).json()["state"] == "quarantined"
+    problem_of(importer.post(f"{one}quarantine/", {"reason": " "}), 422, "invalid")
+    make_revision(make_bank("Other"), 1)
+    elsewhere = Image.objects.exclude(exam__bank=empty)[0]
+    for act, sent in (("credits", credits), ("quarantine", {"reason": "No."}), ("view", {"view_position": "AP"})):
+        problem_of(importer.post(f"images/{elsewhere.public_id}/{act}/", sent), 404, "not_found")

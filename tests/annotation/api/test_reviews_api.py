@@ -12,14 +12,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.enums import AssignmentState, Role, RoundState
-from annotation.models import Assignment, AuditEvent, Membership, Review, ReviewRound, SeenKey, User
+from annotation.models import Assignment, AuditEvent, Review, ReviewRound, SeenKey, User
 from annotation.models.people import TokenScope
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.api.test_incoming import send
 from tests.annotation.exports.review_files import as_csv, review_cells
 from tests.annotation.review.cases import make_round
 from tests.annotation.rounds.made import say
-from tests.conftest import NOON, make_person
 
 REVIEWS = "rounds/mine/reviews/"
 NOTING = re.compile("SAVEPOINT|pg_advisory")
@@ -101,30 +100,6 @@ def test_who_reviews_blind_sees_none(script: Program, cora: User, review_round: 
     assert not SeenKey.objects.exists()
     ReviewRound.objects.update(state=RoundState.CLOSED)
     assert len(script.get(REVIEWS).json()["results"]) == 2
-
-
-def test_who_reads_them(cora: User, ada: User, rita: User, review_round: ReviewRound) -> None:
-    submitted(1)
-    other = make_round(rita, name="Other")
-    head = make_person("Hedda", Role.REVIEWER)
-    for one in (review_round, other):
-        Membership.objects.create(user=head, role=Role.COORDINATOR, round=one, granted_at=NOON)
-    bank, elsewhere = review_round.plan.bank.slug, TokenScope.ROUND
-    programs = {
-        "site": program_of(cora, Role.COORDINATOR),
-        "bank": program_of(cora, Role.COORDINATOR, TokenScope.BANK, bank),
-        "round": program_of(head, Role.COORDINATOR, TokenScope.ROUND, "mine"),
-        "other round": program_of(head, Role.COORDINATOR, elsewhere, "other"),
-        "administrator": program_of(ada, Role.ADMINISTRATOR),
-        "reviewer": program_of(rita, Role.REVIEWER, TokenScope.ROUND, "mine"),
-        "role of a coordinator": program_of(head, Role.REVIEWER),
-    }
-    found = {name: one.get(REVIEWS).status_code for name, one in programs.items()}
-    assert found == {
-        **dict.fromkeys(("site", "bank", "round"), 200),
-        **dict.fromkeys(("administrator", "reviewer"), 403),
-        **dict.fromkeys(("other round", "role of a coordinator"), 404),
-    }
 
 
 def test_few_queries_however_many_rows(script: Program) -> None:

@@ -4,81 +4,53 @@ from __future__ import annotations
 
 from rexvqa_site.management.commands.act import ACTS
 
+
+def _like_its_page(names: str) -> dict[str, str]:
+    return {name: f"api-{name}" for name in names.split()}
+
+
 REACHED = {
     **{name: f"api-{name}" for name in ACTS},
+    **_like_its_page(
+        "question-revise question-undo finding-dismiss study-freeze study-copy study-invitation-revoke "
+        "study-rereview study-reader-replace study-invite-file study-invitation-remind "
+        "study-invitation-restore study-share study-export study-import leaderboard-edit model-edit "
+        "model-replace model-withdraw models-compare-start prediction-import-store study-analyse "
+        "study-report-make study-report-file round-import round-edit round-reviewer-remove round-reassign "
+        "round-fresh round-report-make round-report-file comment-withdraw comment-done model-endpoint-probe "
+        "prompt-next generation-runs generation-run-act validator-run-act bank-keeping-out bank-compare "
+        "bank-embed leaderboard-submissions matching-rename matching-delete"
+    ),
     "question-import-new": "api-imports",
     "question-import-store": "api-import-store",
     "upload-new": "api-uploads",
     "sample-new": "api-samples",
-    "question-revise": "api-question-revise",
-    "question-undo": "api-question-undo",
-    "finding-dismiss": "api-finding-dismiss",
     "study-new": "api-studies",
-    "study-freeze": "api-study-freeze",
-    "study-copy": "api-study-copy",
     "study-invite": "api-study-invitations",
-    "study-invitation-revoke": "api-study-invitation-revoke",
-    "study-rereview": "api-study-rereview",
-    "study-reader-replace": "api-study-reader-replace",
-    "study-invite-file": "api-study-invite-file",
-    "study-invitation-remind": "api-study-invitation-remind",
-    "study-invitation-restore": "api-study-invitation-restore",
-    "study-share": "api-study-share",
     "study-void": "api-study-voidings",
-    "study-export": "api-study-export",
-    "study-import": "api-study-import",
     "leaderboard-new": "api-leaderboards",
-    "leaderboard-edit": "api-leaderboard-edit",
     "model-new": "api-models",
-    "model-edit": "api-model-edit",
-    "model-replace": "api-model-replace",
-    "model-withdraw": "api-model-withdraw",
-    "models-compare-start": "api-models-compare-start",
     "model-run-new": "api-model-runs",
     "prediction-import-new": "api-prediction-imports",
     "predictions-import": "api-prediction-imports",
-    "prediction-import-store": "api-prediction-import-store",
     "predictions-import-store": "api-prediction-import-store",
-    "study-analyse": "api-study-analyse",
     "study-analysis": "api-study-analysis-result",
     "study-results": "api-study-analysis-result",
-    "study-report-make": "api-study-report-make",
-    "study-report-file": "api-study-report-file",
     "round-new": "api-rounds",
-    "round-import": "api-round-import",
-    "round-edit": "api-round-edit",
     "round-reviewer-add": "api-round-reviewers",
-    "round-reviewer-remove": "api-round-reviewer-remove",
-    "round-reassign": "api-round-reassign",
     "round-adjudicator-add": "api-round-adjudicators",
-    "round-fresh": "api-round-fresh",
     "round-invite": "api-round-invitations",
-    "round-report-make": "api-round-report-make",
-    "round-report-file": "api-round-report-file",
     "calibration-let-in": "api-round-let-in",
     "review-form-new": "api-review-forms",
     "bank-chosen": "api-bank-changes",
     "bank-chosen-undo": "api-bank-change-undo",
     "comment-add": "api-question-comments",
-    "comment-withdraw": "api-comment-withdraw",
-    "comment-done": "api-comment-done",
-    "model-endpoint-probe": "api-model-endpoint-probe",
     "model-endpoint-price": "api-model-endpoint-prices",
-    "prompt-next": "api-prompt-next",
-    "generation-runs": "api-generation-runs",
-    "generation-run-act": "api-generation-run-act",
     "bank-validators": "api-validator-runs-begin",
-    "validator-run-act": "api-validator-run-act",
-    "bank-keeping-out": "api-bank-keeping-out",
     "bank-releases": "api-releases",
     "bank-release-file": "api-release-keys",
-    "bank-compare": "api-bank-compare",
-    "bank-embed": "api-bank-embed",
     "question-import-columns": "api-import-match",
-    "leaderboard-submissions": "api-leaderboard-submissions",
     "leaderboard-statement-new": "api-leaderboard-statements",
-    "matching-rename": "api-matching-rename",
-    "matching-delete": "api-matching-delete",
 }
 
 

@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import transaction
+from django.db.migrations.recorder import MigrationRecorder
 from pytest_django.fixtures import Settings
 
+from annotation.audit.belonging import NOTED, check_keys, check_program
 from annotation.audit.recording import (
     FIRST,
     AuditRefused,
@@ -31,8 +33,10 @@ from annotation.audit.recording import (
 )
 from annotation.models import AuditEvent, User
 from annotation.people.accounts import change_profile
+from annotation.site.home_files import SiteRefused
 from annotation.triggers import INSERT_ONLY
 from tests.processes import manage
+from tests.refusals import refuses
 
 N_CHANGES = 100
 
@@ -48,20 +52,13 @@ def test_whatever_an_owner_of_the_database_does_to_the_log_is_found(migrated: di
     assert done.stdout.splitlines() == [f"{N_CHANGES} of {N_CHANGES} found; afterwards None"], done.stderr
 
 
-def test_an_empty_log_is_whole(db: None) -> None:
+def test_events_after_the_head_that_was_kept_are_counted_and_an_empty_log_is_whole(cora: User, noon: datetime) -> None:
     found = verify()
     assert (found.n_events, found.head_sha256, found.fault) == (0, FIRST, None)
-
-
-def test_events_after_the_head_that_was_kept_are_counted(cora: User, noon: datetime) -> None:
-    events = write(5, cora, noon)
+    events = write(4, cora, noon) + write(1, cora, noon.astimezone(timezone(timedelta(hours=2))))
     found = verify(events[2].sha256)
     assert (found.n_events, found.head_sha256, found.n_after_head) == (5, events[-1].sha256, 2)
-
-
-def test_a_time_of_another_zone_is_the_same_moment(cora: User, noon: datetime) -> None:
-    write(1, cora, noon.astimezone(timezone(timedelta(hours=2))))
-    assert verify().fault is None
+    assert found.fault is None, "a time of another zone is the same moment"
 
 
 def test_the_command_prints_how_many_and_the_head(
@@ -95,9 +92,6 @@ def test_a_cut_end_is_found_by_the_hash_that_was_kept(cora: User, noon: datetime
     fault = verify(head).fault
     assert fault is not None
     assert fault.kind == FaultKind.CUT
-
-
-def test_a_hash_is_checked_before_anything_is_read(db: None) -> None:
     assert checked_head("") == ""
     with pytest.raises(AuditRefused):
         checked_head("g" * 64)
@@ -174,20 +168,14 @@ def test_a_worker_seals_once_an_hour_where_a_file_is_named(
     assert verify_seals(file) is None
 
 
-def test_events_form_one_whole_chain(cora: User, noon: datetime) -> None:
-    for n in range(3):
-        with transaction.atomic():
-            record("test.act", actor=cora, at=noon, subject=cora, facts={"n": n})
-    hashes = list(AuditEvent.objects.order_by("id").values_list("previous_sha256", "sha256"))
-    assert [before for before, _ in hashes[1:]] == [after for _, after in hashes[:-1]]
-    assert verify().fault is None
-
-
-def test_a_forged_event_is_found(cora: User, noon: datetime) -> None:
+def test_events_form_one_whole_chain_in_which_a_forged_one_is_found(cora: User, noon: datetime) -> None:
     events = []
     for n in range(3):
         with transaction.atomic():
-            events.append(record("test.act", actor=cora, at=noon, facts={"n": n}))
+            events.append(record("test.act", actor=cora, at=noon, subject=cora, facts={"n": n}))
+    hashes = list(AuditEvent.objects.order_by("id").values_list("previous_sha256", "sha256"))
+    assert [before for before, _ in hashes[1:]] == [after for _, after in hashes[:-1]]
+    assert verify().fault is None
     AuditEvent.objects.filter(pk=events[1].pk).update(facts={"n": 99})
     found = verify()
     assert found.fault is not None
@@ -239,3 +227,35 @@ def test_the_database_refuses_to_change_or_delete_them(migrated: dict[str, str])
     done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
     told = [f"{table} {what} True" for table in INSERT_ONLY for what in ("update", "delete", "rows")]
     assert done.stdout.splitlines()[-len(told) - 2 :] == ["clock 1", *told, "fault None"], done.stderr
+
+
+# --- a site starts with the database and the keys that belong to it, and says what is wrong otherwise ---
+@pytest.mark.django_db
+@pytest.mark.logs(NOTED)
+@pytest.mark.parametrize("name", ["SECRET_KEY", "PSEUDONYM_KEY"])
+def test_another_home_with_other_keys_is_refused_until_it_is_told_to_take_them(
+    noon: datetime, settings: Settings, name: str
+) -> None:
+    for _start in range(2):
+        check_keys(at=noon)
+    assert AuditEvent.objects.filter(act=NOTED).count() == 1
+    noted = AuditEvent.objects.get(act=NOTED).facts
+    assert not any(key in str(noted) for key in (settings.SECRET_KEY, settings.PSEUDONYM_KEY))
+    setattr(settings, name, "another key, as long as a key has to be, and longer")
+    with refuses(SiteRefused, "other_keys", match=f"another {name.lower()}\\."):
+        check_keys(at=noon)
+    check_keys(at=noon, takes_them=True)
+    check_keys(at=noon)
+    assert AuditEvent.objects.filter(act=NOTED).count() == 2
+
+
+@pytest.mark.django_db
+def test_a_newer_database_and_one_that_is_not_migrated_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    applied = {("readerstudy", "9000_of_next_year")}
+    monkeypatch.setattr(MigrationRecorder, "applied_migrations", lambda _recorder: dict.fromkeys(applied))
+    with refuses(SiteRefused, "newer_database", match="9000_of_next_year of readerstudy"):
+        check_program(will_migrate=True)
+    applied.clear()
+    check_program(will_migrate=True)
+    with refuses(SiteRefused, "not_migrated", match="0001_initial of annotation"):
+        check_program(will_migrate=False)

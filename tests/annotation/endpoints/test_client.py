@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import logging
+import re
 import shutil
 import ssl
 import subprocess
@@ -105,10 +106,6 @@ def test_both_routes_over_one_connection(server: StandIn) -> None:
     assert server.n_connections == 1
 
 
-def test_every_fault_is_in_the_table() -> None:
-    assert set(AFTER_FAULTS) == set(StandInFault)
-
-
 @pytest.mark.parametrize("fault", StandInFault)
 def test_each_fault_and_the_next_request(server: StandIn, fault: StandInFault) -> None:
     """Nothing is raised, asking once is asking once, and the client works afterwards."""
@@ -117,12 +114,8 @@ def test_each_fault_and_the_next_request(server: StandIn, fault: StandInFault) -
         exchange = client.send(REQUEST, at=AT)
         client.limits = AMPLE
         after = client.send(REQUEST, at=AT)
-    found = (
-        exchange.ending,
-        exchange.status,
-        outcome_of(exchange.ending, read_completion(exchange.body), exchange.status),
-    )
-    assert found == AFTER_FAULTS[fault]
+    outcome = outcome_of(exchange.ending, read_completion(exchange.body), exchange.status)
+    assert (exchange.ending, exchange.status, outcome) == AFTER_FAULTS[fault]
     assert after.ending == Ending.ANSWERED
     assert [entry.fault for entry in server.ledger] == [fault, ""]
 
@@ -154,11 +147,8 @@ def test_nobody_listens() -> None:
         url = server.url
     with ModelClient(Endpoint("gone", url), None) as client:
         exchange = client.send(REQUEST, at=AT)
-    assert (exchange.ending, exchange.status, exchange.problem) == (
-        Ending.CONNECTION_FAILED,
-        None,
-        "NewConnectionError",
-    )
+    found = (exchange.ending, exchange.status, exchange.problem)
+    assert found == (Ending.CONNECTION_FAILED, None, "NewConnectionError")
 
 
 def test_a_redirect_is_not_followed(server: StandIn) -> None:
@@ -181,9 +171,7 @@ def test_the_environment_is_not_read(server: StandIn, tmp_path: Path, monkeypatc
     assert [entry.has_key for entry in server.ledger] == [False]
 
 
-# The key
-
-
+# --- the key ---
 def forms_of(secret: str) -> list[str]:
     quoted = quote(secret, safe="")
     in_base64 = [
@@ -202,11 +190,8 @@ def forms_of(secret: str) -> list[str]:
 @pytest.mark.parametrize("form", forms_of(SECRET))
 def test_the_key_is_taken_out_however_it_is_written(form: str) -> None:
     cleaned = ApiKey(SECRET).taken_out(f"before {form} after")
-    assert "[key removed]" in cleaned
-    assert cleaned.startswith("before ")
-    assert cleaned.endswith(" after")
-    assert "planted" not in cleaned
-    assert base64.b64encode(b"planted").decode()[:8] not in cleaned
+    assert re.fullmatch(r"before .*\[key removed\].* after", cleaned)
+    assert [word for word in ("planted", base64.b64encode(b"planted").decode()[:8]) if word in cleaned] == []
     assert len(cleaned) < 50
     assert ApiKey(SECRET).taken_out_of_bytes(f"before {form} after".encode()) == cleaned.encode()
 
@@ -282,9 +267,7 @@ def test_a_packed_answer_is_read_and_no_more_of_it_than_of_a_plain_one() -> None
         assert send(server).ending == Ending.CONNECTION_FAILED, "said to be packed, and is not"
 
 
-# TLS
-
-
+# --- TLS ---
 @contextmanager
 def over_tls(*faults: StandInFault, certificate: Path = CERTIFICATE) -> Iterator[tuple[StandIn, str]]:
     server = StandIn(seed=1, faults=faults)

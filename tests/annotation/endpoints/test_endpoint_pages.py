@@ -5,25 +5,30 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.call_enums import EndpointPlace
-from annotation.endpoints.configured_endpoints import set_price
+from annotation.endpoints.configured_endpoints import EndpointRefused, PriceRefused, cost_of, price_on, set_price
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.endpoints.probing import probe
 from annotation.enums import Role
 from annotation.jobs import running
-from annotation.models import EndpointProbe, Job, Price, User
-from tests.annotation.endpoints.probed import SECRET, named_stand_in
+from annotation.models import AuditEvent, EndpointProbe, Job, Price, User
+from annotation.refusals import Refused
 from tests.annotation.endpoints.simulated_models import GOOD, TEXT_ONLY
 from tests.annotation.endpoints.stand_in import StandInFault
+from tests.annotation.endpoints.test_probing import SECRET, named_stand_in
 from tests.conftest import make_person
 from tests.pages import markup
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
+
+
 LIST, PAGE = "/endpoints/", "/endpoints/local/"
 GIVEN = {
     "model": GOOD,
@@ -54,17 +59,8 @@ def probe_it(settings: Settings, at: datetime, *faults: StandInFault, model: str
 
 def price_it(at: datetime, day: date, amount: str = "2.5") -> Price:
     each = Decimal(amount)
-    return set_price(
-        "local",
-        GOOD,
-        currency="EUR",
-        per_million_input=each,
-        per_million_cached=each,
-        per_million_output=each,
-        valid_from=day,
-        actor=None,
-        at=at,
-    )
+    prices = dict.fromkeys(("per_million_input", "per_million_cached", "per_million_output"), each)
+    return set_price("local", GOOD, currency="EUR", **prices, valid_from=day, actor=None, at=at)
 
 
 def test_the_list(client: Client, cora: User, settings: Settings, noon: datetime) -> None:
@@ -74,37 +70,29 @@ def test_the_list(client: Client, cora: User, settings: Settings, noon: datetime
     client.force_login(cora)
     page = markup(client.get(LIST))
     assert page.index("local") < page.index("hosted")
-    assert "this machine" in page
-    assert "outside" in page
-    assert "4 yes, 2 no, 0 unknown" in page
-    assert f'<bdi class="small">{TEXT_ONLY}</bdi>' in page
-    assert "EUR 2.5000 input" in page
-    assert "missing" in page
+    model = f'<bdi class="small">{TEXT_ONLY}</bdi>'
+    for words in ("this machine", "outside", "4 yes, 2 no, 0 unknown", model, "EUR 2.5000 input", "missing"):
+        assert words in page
     assert "http" not in page.partition("<main")[2]
-
-
-def test_no_endpoint_is_named(client: Client, cora: User, settings: Settings) -> None:
     settings.MODEL_ENDPOINTS = ()
-    client.force_login(cora)
     page = markup(client.get(LIST))
     assert "No model endpoint is named yet" in page
     assert "REXVQA_MODEL_ENDPOINTS=&quot;local=http" in page or 'REXVQA_MODEL_ENDPOINTS="local=http' in page
 
 
-def test_coordinators_read_and_change_nothing(client: Client, cora: User) -> None:
+def test_coordinators_read_and_change_nothing(client: Client, cora: User, noon: datetime) -> None:
+    """A question that earlier versions asked is shown as it was."""
     client.force_login(cora)
     page = markup(client.get(PAGE))
     assert "<form" not in page.partition("<main")[2]
     assert "An administrator starts it." in page
-
-
-def test_a_question_that_earlier_versions_asked_is_shown_as_it_was(client: Client, cora: User, noon: datetime) -> None:
     findings = [{"code": "second_image", "state": "no", "sentence": "It is left out.", "numbers": {}}]
     EndpointProbe.objects.create(endpoint="local", model=GOOD, findings=findings, probed_at=noon)
-    client.force_login(cora)
     page = markup(client.get(PAGE))
-    assert "Second image" in page
-    assert "It is left out." in page
+    assert ("Second image" in page, "It is left out." in page) == (True, True)
+    page = markup(client.get("/endpoints/hosted/"))
+    for words in ("any number of calls, any number of tokens, 4 connections", "not named", "No price is set"):
+        assert words in page
 
 
 def test_the_page_of_an_endpoint(client: Client, ada: User, settings: Settings, noon: datetime) -> None:
@@ -124,14 +112,6 @@ def test_the_page_of_an_endpoint(client: Client, ada: User, settings: Settings, 
     assert client.get(PAGE, {"probe": "nothing"}).status_code == 404
 
 
-def test_an_endpoint_without_limits(client: Client, cora: User) -> None:
-    client.force_login(cora)
-    page = markup(client.get("/endpoints/hosted/"))
-    assert "any number of calls, any number of tokens, 4 connections" in page
-    assert "not named" in page
-    assert "No price is set" in page
-
-
 def test_a_probe_by_the_button(client: Client, ada: User, settings: Settings, noon: datetime) -> None:
     client.force_login(ada)
     assert client.post(f"{PAGE}probe/", {"model": f" {GOOD} "}).headers["Location"] == PAGE
@@ -149,14 +129,11 @@ def test_a_probe_by_the_button(client: Client, ada: User, settings: Settings, no
     assert "A short text was answered." in part
 
 
-@pytest.mark.parametrize(
-    ("model", "words"), [("", "This field is required."), ("two words", "visible characters, without spaces")]
-)
-def test_a_probe_of_no_model(client: Client, ada: User, model: str, words: str) -> None:
+def test_a_probe_of_no_model(client: Client, ada: User) -> None:
     client.force_login(ada)
-    response = client.post(f"{PAGE}probe/", {"model": model})
-    assert response.status_code == 422
-    assert words in markup(response)
+    for model, words in (("", "This field is required."), ("two words", "visible characters, without spaces")):
+        response = client.post(f"{PAGE}probe/", {"model": model})
+        assert (response.status_code, words in markup(response)) == (422, True)
     assert not Job.objects.exists()
 
 
@@ -178,26 +155,21 @@ def test_a_price_by_the_form(client: Client, ada: User) -> None:
     assert (price.valid_from, price.set_by) == (date(2026, 11, 20), ada)
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "words"),
-    [
+def test_a_wrong_price_is_told_at_its_field(client: Client, ada: User, noon: datetime) -> None:
+    wrong = [
         ({"per_million_input": "-1"}, "per_million_input", "A price is 0 or more"),
         ({"per_million_cached": "x"}, "per_million_cached", "Enter a number."),
         ({"valid_from": "2026-11-09"}, "valid_from", "There is a price from 10 Nov 2026 on already"),
         ({"model": ""}, "model", "This field is required."),
-    ],
-)
-def test_a_wrong_price_is_told_at_its_field(
-    client: Client, ada: User, noon: datetime, changes: dict[str, str], field: str, words: str
-) -> None:
+    ]
     price_it(noon, date(2026, 11, 10))
     client.force_login(ada)
-    response = client.post(f"{PAGE}price/", GIVEN | changes)
-    page = markup(response)
-    assert response.status_code == 422
-    assert words in page
-    assert f'id="price_{field}_error"' in page
-    assert '<details class="rare" open>' in page
+    for changes, field, words in wrong:
+        response = client.post(f"{PAGE}price/", GIVEN | changes)
+        page = markup(response)
+        assert response.status_code == 422
+        for shown in (words, f'id="price_{field}_error"', '<details class="rare" open>'):
+            assert shown in page
     assert Price.objects.count() == 1
 
 
@@ -248,3 +220,103 @@ def test_the_page_of_models_leads_here(client: Client, cora: User) -> None:
     assert f'href="{LIST}"' in markup(client.get("/models/"))
     client.force_login(make_person("Mona", Role.MODEL_SUBMITTER))
     assert f'href="{LIST}"' not in markup(client.get("/models/"))
+
+
+# --- a price holds from its day on, is never changed, and what is wrong with one is said ---
+DAY = date(2026, 12, 1)
+
+
+def set_(at: datetime, *, actor: User | None = None, **changes: Any) -> Price:
+    given: dict[str, Any] = {
+        "endpoint": "local",
+        "model": "",
+        "currency": "usd ",
+        "per_million_input": Decimal("2.5"),
+        "per_million_cached": Decimal("0.25"),
+        "per_million_output": Decimal(10),
+        "valid_from": DAY,
+    }
+    given |= changes
+    return set_price(given.pop("endpoint"), given.pop("model"), **given, actor=actor, at=at)
+
+
+def test_a_price_is_kept_and_audited(noon: datetime, ada: User) -> None:
+    price = set_(noon, actor=ada)
+    price.refresh_from_db()
+    assert (price.endpoint, price.model, price.currency, price.set_by) == ("local", GOOD, "USD", ada)
+    assert (price.per_million_input, price.per_million_cached) == (Decimal("2.5"), Decimal("0.25"))
+    event = AuditEvent.objects.get()
+    assert (event.act, event.actor, event.subject_id) == ("price.set", ada, str(price.pk))
+    assert event.facts == {
+        "endpoint": "local",
+        "model": GOOD,
+        "currency": "USD",
+        "valid_from": "2026-12-01",
+        "per_million_input": "2.5",
+        "per_million_cached": "0.25",
+        "per_million_output": "10",
+    }
+
+
+def test_the_price_of_a_day(noon: datetime) -> None:
+    first, second = set_(noon), set_(noon, valid_from=date(2026, 12, 10), currency="EUR")
+    assert price_on("local", GOOD, date(2026, 11, 30)) is None
+    assert price_on("local", GOOD, DAY) == price_on("local", GOOD, date(2026, 12, 9)) == first
+    assert price_on("local", GOOD, date(2027, 1, 1)) == second
+    assert price_on("local", "small", DAY) is None
+    assert price_on("other", GOOD, DAY) is None
+
+
+def test_a_wrong_price(noon: datetime) -> None:
+    wrong: list[tuple[dict[str, Any], type[Refused], str, str]] = [
+        ({"per_million_input": Decimal("-0.01")}, PriceRefused, "bad_price", "per_million_input"),
+        ({"per_million_cached": Decimal("NaN")}, PriceRefused, "bad_price", "per_million_cached"),
+        ({"per_million_output": Decimal("Infinity")}, PriceRefused, "bad_price", "per_million_output"),
+        ({"per_million_output": Decimal("1E+30")}, PriceRefused, "bad_price", "per_million_output"),
+        ({"per_million_input": Decimal("0.00001")}, PriceRefused, "bad_price", "per_million_input"),
+        ({"currency": "$"}, PriceRefused, "bad_currency", "currency"),
+        ({"currency": "euro"}, PriceRefused, "bad_currency", "currency"),
+        ({"currency": "ÉUR"}, PriceRefused, "bad_currency", "currency"),
+        ({"endpoint": "other"}, EndpointRefused, "no_endpoint", "endpoint"),
+        ({"model": "two words"}, EndpointRefused, "bad_model", "model"),
+    ]
+    for changes, room, code, field in wrong:
+        with refuses(room, code, field=field):
+            set_(noon, **changes)
+    assert not Price.objects.exists()
+    assert not AuditEvent.objects.exists()
+
+
+def test_a_day_that_is_not_after_the_newest(noon: datetime) -> None:
+    set_(noon)
+    for day in (DAY, date(2026, 11, 30)):
+        with refuses(
+            PriceRefused, "too_early", match="There is a price from 1 Dec 2026 on already", field="valid_from"
+        ):
+            set_(noon, valid_from=day)
+    assert Price.objects.count() == 1
+    assert set_(noon, valid_from=day, model="small").model == "small"
+
+
+# --- what tokens cost ---
+RATES = (Decimal("2.50"), Decimal("0.25"), Decimal(10))
+
+
+@pytest.mark.parametrize(
+    ("n_input", "n_cached", "n_output", "cost"),
+    [
+        (1_000_000, 0, 0, "2.5"),
+        (1_000_000, 1_000_000, 0, "0.25"),
+        (1_000_000, 400_000, 50_000, "2.1"),  # 0.6 x 2.50 + 0.4 x 0.25 + 0.05 x 10
+        (1, 0, 1, "0.0000125"),
+        (100, 200, 0, "0.000025"),
+        (0, 0, 0, "0"),
+    ],
+)
+def test_a_cost(n_input: int, n_cached: int, n_output: int, cost: str) -> None:
+    assert cost_of(*RATES, n_input=n_input, n_cached=n_cached, n_output=n_output) == Decimal(cost)
+
+
+def test_it_fits_the_columns_of_costs() -> None:
+    cost = cost_of(Decimal("0.0001"), Decimal(0), Decimal(0), n_input=1, n_cached=0, n_output=0)
+    assert cost.as_tuple().exponent == -8

@@ -6,6 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from annotation.audit.deleting import archive
@@ -18,13 +23,18 @@ from annotation.endpoints.sending_permissions import (
     permission_in_force,
     withdraw_permission,
 )
-from annotation.models import AuditEvent, QuestionBank, SendingPermission, User
+from annotation.enums import ImageState
+from annotation.ingest.serving import images_never_sent
+from annotation.models import AuditEvent, Image, QuestionBank, SendingPermission, User
 from annotation.questionbank.bank_life import change_terms, check_unused
 from annotation.questionbank.kernels.entries import BankRefused
-from tests.annotation.review.cases import make_bank
+from tests.annotation.model_calls.simulated_calls import make_permission
+from tests.annotation.review.cases import make_bank, make_revisions
+from tests.pages import markup
 from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
+
 
 TERMS = "Only for research.\n\nNo sharing with third parties."
 NAMED = (
@@ -107,38 +117,31 @@ def test_several_permissions_add_up_until_the_first_of_them_ends(bank: QuestionB
         permission_in_force(bank, "local", at=at, reports=True)
 
 
-@pytest.mark.parametrize(
-    ("fields", "code", "field"),
-    [
+def test_bad_input_is_named_and_nothing_is_stored(bank: QuestionBank, noon: datetime) -> None:
+    wrong: list[tuple[dict[str, Any], str, str]] = [
         ({"questions": False}, "nothing_sent", "questions"),
         ({"questions": False, "images": True}, "images_alone", "images"),
         ({"questions": False, "images": True, "reports": True}, "images_alone", "images"),
         ({"reason": " \n"}, "no_reason", "reason"),
         ({"agreement": ""}, "no_agreement", "agreement"),
         ({"reason": "x" * 5_000}, "too_long", "reason"),
-        ({"expires_at": timedelta(0)}, "past", "expires_at"),
-        ({"expires_at": timedelta(days=-1)}, "past", "expires_at"),
-        ({"expires_at": timedelta(days=367)}, "too_far", "expires_at"),
-    ],
-)
-def test_bad_input_is_named_and_nothing_is_stored(
-    bank: QuestionBank, noon: datetime, fields: dict[str, Any], code: str, field: str
-) -> None:
-    if "expires_at" in fields:
-        fields = {"expires_at": noon + fields["expires_at"]}
+        ({"expires_at": noon + timedelta(0)}, "past", "expires_at"),
+        ({"expires_at": noon + timedelta(days=-1)}, "past", "expires_at"),
+        ({"expires_at": noon + timedelta(days=367)}, "too_far", "expires_at"),
+    ]
     n_events = AuditEvent.objects.count()
-    with refuses(SendingRefused, code, field=field):
-        give(bank, noon, **fields)
+    for fields, code, field in wrong:
+        with refuses(SendingRefused, code, field=field):
+            give(bank, noon, **fields)
     assert not SendingPermission.objects.exists()
     assert AuditEvent.objects.count() == n_events
 
 
-def test_an_endpoint_that_is_not_in_the_list(bank: QuestionBank, noon: datetime) -> None:
+def test_an_endpoint_that_is_not_in_the_list_and_an_archived_bank(
+    bank: QuestionBank, cora: User, noon: datetime
+) -> None:
     with refuses(EndpointRefused, "no_endpoint", match="REXVQA_MODEL_ENDPOINTS"):
         give(bank, noon, "planted")
-
-
-def test_an_archived_bank(bank: QuestionBank, cora: User, noon: datetime) -> None:
     archive(bank, actor=cora, at=noon)
     with refuses(SendingRefused, "archived", match="Chest"):
         give(bank, noon)
@@ -155,12 +158,10 @@ def test_only_an_administrator_gives_and_withdraws(bank: QuestionBank, cora: Use
     assert given.holds_at(noon)
 
 
-@pytest.mark.parametrize("endpoint", ["local", "ward"])
-def test_an_endpoint_here_asks_for_no_terms(bank: QuestionBank, noon: datetime, endpoint: str) -> None:
-    assert give(bank, noon, endpoint).terms == ""
-
-
-def test_an_endpoint_outside_asks_for_the_terms_word_by_word(bank: QuestionBank, noon: datetime) -> None:
+def test_an_endpoint_outside_asks_for_the_terms_word_by_word_and_one_here_for_none(
+    bank: QuestionBank, noon: datetime
+) -> None:
+    assert [give(bank, noon, endpoint).terms for endpoint in ("local", "ward")] == ["", ""]
     with refuses(SendingRefused, "terms_not_accepted"):
         give(bank, noon, "hosted")
     as_a_browser_sends_it = f"\r\n{TERMS}\r\n".replace("\n", "\r\n")
@@ -212,15 +213,11 @@ def test_what_is_over_is_not_withdrawn(bank: QuestionBank, noon: datetime) -> No
         withdraw_permission(given, "late", actor=None, at=given.expires_at)
 
 
-def test_the_newest_of_several_is_named(bank: QuestionBank, noon: datetime) -> None:
+def test_the_newest_of_several_is_named_and_a_bank_with_one_is_not_deleted(bank: QuestionBank, noon: datetime) -> None:
+    check_unused(bank)
     give(bank, noon)
     newer = give(bank, noon + timedelta(minutes=1))
     assert permission_in_force(bank, "local", at=noon + timedelta(minutes=2)) == newer
-
-
-def test_a_bank_with_a_permission_is_not_deleted(bank: QuestionBank, noon: datetime) -> None:
-    check_unused(bank)
-    give(bank, noon)
     with refuses(BankRefused, "in_use", match="send this bank to a model"):
         check_unused(bank)
 
@@ -239,3 +236,144 @@ def test_terms_are_changed_with_an_event_and_not_for_an_archived_bank(
     archive(bank, actor=cora, at=noon)
     with refuses(BankRefused, "archived"):
         change_terms(bank, terms="Other.", holds_quarters=True, actor=cora, at=noon)
+
+
+# --- the pages on which a bank is permitted to go to models ---
+SENDING, TERMS_PAGE, PERMIT = "/banks/chest/sending/", "/banks/chest/sending/terms/", "/banks/chest/sending/permit/"
+
+
+def sent(**changes: str) -> dict[str, str]:
+    last = f"{timezone.now() + timedelta(days=30):%Y-%m-%d}"
+    given = {"endpoint": "local", "questions": "on", "reason": "compare", "agreement": "vote", "expires_at": last}
+    return {name: value for name, value in (given | changes).items() if value}
+
+
+def test_the_list_tells_everything_of_a_permission(client: Client, bank: QuestionBank, cora: User) -> None:
+    now = timezone.now()
+    make_permission(bank, endpoint="local", expires_at=now + timedelta(days=1), reason="To compare models")
+    make_permission(bank, endpoint="hosted", terms="Older terms.", expires_at=now + timedelta(days=1))
+    make_permission(bank, endpoint="gone", expires_at=now - timedelta(days=1))
+    make_permission(bank, endpoint="ward", withdrawn_at=now, withdrawn_because="The contract ended")
+    client.force_login(cora)
+    with CaptureQueriesContext(connection) as queries:
+        page = markup(client.get(SENDING))
+    assert len(queries) <= 8
+    states = ("this machine", "no longer in the list", "in force", "expired", "withdrawn", "command line")
+    reasons = ("To compare models", "The contract ended", "Given under other terms than the bank states now.")
+    for words in (*states, *reasons, "Older terms.", "No sharing with third parties."):
+        assert words in page
+    assert "Withdraw</a>" not in page  # which administrators read
+    assert "Permit an endpoint" not in page
+
+
+def test_an_empty_page_says_what_to_do_next(client: Client, bank: QuestionBank, ada: User, settings: Settings) -> None:
+    client.force_login(ada)
+    assert "Permit an endpoint to begin." in client.get(SENDING).content.decode()
+    settings.MODEL_ENDPOINTS = ()
+    for address in (SENDING, PERMIT):
+        assert "REXVQA_MODEL_ENDPOINTS" in client.get(address).content.decode()
+
+
+def test_images_that_are_never_sent_are_counted(client: Client, bank: QuestionBank, cora: User) -> None:
+    make_revisions(bank, {number: {} for number in range(1, 5)})
+    make_revisions(make_bank("Other"), {1: {}})
+    states = (*ImageState, ImageState.AVAILABLE, ImageState.QUARANTINED, ImageState.QUARANTINED)
+    for image, state in zip(Image.objects.filter(exam__bank=bank).order_by("pk"), states, strict=True):
+        Image.objects.filter(pk=image.pk).update(state=state)
+    never = images_never_sent(bank)
+    assert (never.missing, never.unsearched, never.quarantined, never.n_images) == (1, 1, 3, 5)
+    client.force_login(cora)
+    page = markup(client.get(SENDING))
+    assert "5 images of this bank are not sent at present" in page
+    assert "1 missing, 1 not searched for text yet, 3 in quarantine" in page
+
+
+def test_a_permission_is_given_and_withdrawn(client: Client, bank: QuestionBank, ada: User) -> None:
+    client.force_login(ada)
+    assert client.post(PERMIT, sent(images="on"))["Location"] == SENDING
+    row = SendingPermission.objects.get()
+    assert (row.questions, row.images, row.reports, row.given_by, row.terms) == (True, True, False, ada, "")
+    withdraw = reverse("bank-permission-withdraw", args=["chest", row.public_id])
+    empty = client.post(withdraw, {"because": " "})
+    assert (empty.status_code, "because" in empty.context["form"].errors) == (422, True)
+    assert client.post(withdraw, {"because": "over"})["Location"] == SENDING
+    again = client.post(withdraw, {"because": "over"})
+    assert again.status_code == 422
+    assert "withdrawn already" in again.content.decode()
+
+
+def test_the_last_day_counts_whole_in_the_time_zone_of_the_person(
+    client: Client, bank: QuestionBank, ada: User
+) -> None:
+    ada.time_zone = "Pacific/Auckland"
+    ada.save()
+    client.force_login(ada)
+    client.post(PERMIT, sent())
+    until = SendingPermission.objects.get().expires_at
+    assert f"{until:%M:%S}" == "59:59"
+    assert until.hour in (10, 11)  # of the day before, in UTC
+
+
+def test_a_bad_form_is_told_at_its_field(client: Client, bank: QuestionBank, ada: User) -> None:
+    wrong = [
+        ({"endpoint": "planted"}, "endpoint", "planted"),
+        ({"questions": ""}, "questions", "Choose what may be sent."),
+        ({"agreement": "a\x00b"}, "agreement", "Null characters"),
+        ({"expires_at": "0001-01-01"}, "expires_at", "over already"),
+        ({"expires_at": "9999-12-31"}, "expires_at", "a year at most"),
+        ({"expires_at": "soon"}, "expires_at", "valid date"),
+        ({"endpoint": "hosted"}, "accepted", "accept them"),
+        ({"endpoint": "hosted", "accepted": "on", "terms_shown": "Other terms."}, "accepted", "no longer those"),
+    ]
+    client.force_login(ada)
+    for changes, field, said in wrong:
+        answer = client.post(PERMIT, sent(**changes))
+        assert answer.status_code == 422
+        assert said in " ".join(answer.context["form"].errors[field])
+        assert said in answer.content.decode()
+    assert not SendingPermission.objects.exists()
+
+
+def test_the_terms_are_shown_word_by_word_and_accepted(client: Client, bank: QuestionBank, ada: User) -> None:
+    client.force_login(ada)
+    page = client.get(PERMIT).content.decode()
+    assert f"<bdi>{TERMS}</bdi>" in page
+    as_sent = TERMS.replace("\n", "\r\n")
+    assert client.post(PERMIT, sent(endpoint="hosted", accepted="on", terms_shown=as_sent)).status_code == 302
+    assert SendingPermission.objects.get().terms == TERMS
+
+
+def test_terms_that_changed_in_between_are_shown_again_and_not_ticked(
+    client: Client, bank: QuestionBank, ada: User, cora: User
+) -> None:
+    client.force_login(cora)
+    assert client.post(TERMS_PAGE, {"terms": "Newer terms.", "holds_quarters": "on"})["Location"] == SENDING
+    client.force_login(ada)
+    kept = client.post(PERMIT, sent(endpoint="hosted", accepted="on", terms_shown="Newer terms.", reason=""))
+    assert 'id="id_accepted" checked>' in kept.content.decode(), "another fault keeps the tick"
+    answer = client.post(PERMIT, sent(endpoint="hosted", accepted="on", terms_shown=TERMS))
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "<bdi>Newer terms.</bdi>" in page
+    assert 'id="id_accepted">' in page  # not ticked
+    assert not SendingPermission.objects.exists()
+
+
+def test_a_bank_without_terms_or_an_archived_one_says_so(
+    client: Client, bank: QuestionBank, ada: User, cora: User
+) -> None:
+    QuestionBank.objects.update(terms="")
+    client.force_login(ada)
+    assert "The bank states none." in client.get(PERMIT).content.decode()
+    assert "states no terms of use" in client.post(PERMIT, sent(endpoint="hosted", accepted="on")).content.decode()
+    archive(bank, actor=cora, at=timezone.now())
+    assert "is archived" in client.post(PERMIT, sent()).content.decode()
+    client.force_login(cora)
+    answer = client.post(TERMS_PAGE, {"terms": "New."})
+    assert (answer.status_code, "is archived" in answer.content.decode()) == (422, True)
+
+
+def test_the_page_of_the_bank_leads_here(client: Client, bank: QuestionBank, cora: User, ada: User) -> None:
+    for person in (cora, ada):
+        client.force_login(person)
+        assert SENDING in client.get("/banks/chest/").content.decode()

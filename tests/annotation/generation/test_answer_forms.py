@@ -62,14 +62,10 @@ def test_what_is_asked_for_is_read() -> None:
     assert question.options[question.key_place].bullets == [3]
 
 
-def test_an_empty_list_is_an_answer() -> None:
+def test_what_stands_around_the_object_is_left_out_and_an_empty_list_is_an_answer() -> None:
+    for wrapped in ("```json\n{}\n```", "<think>{{maybe}}</think>{}", "Here you are:\n{}\nGood luck!"):
+        assert len(read_bullets(wrapped.replace("{}", json.dumps({"bullets": [BULLET]})))) == 1, wrapped
     assert read_bullets('{"bullets": []}') == []
-
-
-@pytest.mark.parametrize("wrapped", ["```json\n{}\n```", "<think>{{maybe}}</think>{}", "Here you are:\n{}\nGood luck!"])
-def test_what_stands_around_the_object_is_left_out(wrapped: str) -> None:
-    answer = wrapped.replace("{}", json.dumps({"bullets": [BULLET]}))
-    assert len(read_bullets(answer)) == 1
 
 
 @pytest.mark.parametrize(
@@ -259,14 +255,9 @@ def stated_in(text: str) -> Stated:
     return how_stated([one for one in stated_words(text) if text[one.start : one.end].isupper()])
 
 
-@pytest.mark.parametrize(("text", "stated"), PUBLISHED)
-def test_the_published_examples_come_out_as_published(text: str, stated: Stated) -> None:
-    assert stated_in(text) is stated
-
-
-@pytest.mark.parametrize(("text", "stated"), OURS)
-def test_statements_of_chest_reports(text: str, stated: Stated) -> None:
-    assert stated_in(text) is stated
+def test_the_published_examples_come_out_as_published_and_statements_of_chest_reports_as_meant() -> None:
+    assert [(text, stated_in(text)) for text, _stated in PUBLISHED] == [*PUBLISHED]
+    assert [(text, stated_in(text)) for text, _stated in OURS] == [*OURS]
 
 
 def test_sentences_end_at_full_stops_lists_and_headings() -> None:

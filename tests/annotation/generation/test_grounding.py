@@ -261,21 +261,12 @@ def test_an_option_may_itself_deny() -> None:
         ("Lung oedema", "Pulmonary edema"),
         ("Lung masses", "Pulmonary mass"),
         ("Dilated bronchi", "Bronchiectasis"),
+        ("Enlarged heart", " enlarged  HEART"),
     ],
 )
 def test_synonyms_are_equal_options(one: str, other: str) -> None:
     options = ((one, 4), ("Rib fracture", 1), (other, 2), ("Mass", 3))
     assert fault_of(written(*options), BULLETS) == "equal_options"
-
-
-def test_no_two_options_say_the_same() -> None:
-    options = [
-        WrittenOption(text="Pleural effusion", bullets=[4]),
-        WrittenOption(text="Enlarged heart", bullets=[1]),
-        WrittenOption(text=" enlarged  HEART", bullets=[2]),
-        WrittenOption(text="Nodule", bullets=[3]),
-    ]
-    assert fault_of(question(options=options), BULLETS) == "equal_options"
 
 
 LETTERS = (
@@ -302,15 +293,14 @@ NO_LETTERS = (
 )
 
 
-@pytest.mark.parametrize("words", LETTERS)
-def test_no_text_names_a_letter_or_place_that_will_be_drawn(words: str) -> None:
-    assert fault_of(question([4], [1], [2], [3], explanation=words), BULLETS) == "names_letter"
-    assert fault_of(question([4], [1], [2], [3], stem=f"Which is absent? {words}"), BULLETS) == "names_letter"
-
-
-@pytest.mark.parametrize("words", NO_LETTERS)
-def test_other_letters_and_articles_name_no_option(words: str) -> None:
-    assert fault_of(question([4], [1], [2], [3], explanation=words), BULLETS) == ""
+def test_no_text_names_a_letter_or_place_that_will_be_drawn() -> None:
+    """Other letters and articles name no option."""
+    sound: tuple[list[int], ...] = ([4], [1], [2], [3])
+    for words in LETTERS:
+        assert fault_of(question(*sound, explanation=words), BULLETS) == "names_letter", words
+        assert fault_of(question(*sound, stem=f"Which is absent? {words}"), BULLETS) == "names_letter", words
+    for words in NO_LETTERS:
+        assert fault_of(question(*sound, explanation=words), BULLETS) == "", words
 
 
 @pytest.mark.parametrize(
@@ -356,26 +346,20 @@ def test_stem_and_explanation_of_a_question_of_presence(changes: dict[str, str],
     assert fault_of(asked, BULLETS, STATEMENTS) == fault
 
 
-def test_the_key_is_on_the_side_of_its_finding() -> None:
-    options = (("Right hilum", 3), ("Left hilum", 3), ("Left apex", 3), ("Right base", 3))
-    asked = written(*options, task="location", stem="Where is the prominence?")
-    assert fault_of(asked, BULLETS, STATEMENTS) == "contradicts_finding"
-
-
-def test_an_option_is_a_finding_that_it_names() -> None:
-    options = (("Enlarged heart", 1), ("Pleural effusion", 5), ("Pneumothorax", 4), ("Pleural fluid of the left", 4))
-    assert fault_of(written(*options, task="presence", stem=SEEN), BULLETS, STATEMENTS) == "another_finding"
+def test_options_agree_with_their_findings_and_refer_to_no_others() -> None:
+    sides = (("Right hilum", 3), ("Left hilum", 3), ("Left apex", 3), ("Right base", 3))
+    asked = written(*sides, task="location", stem="Where is the prominence?")
+    assert fault_of(asked, BULLETS, STATEMENTS) == "contradicts_finding", "the key is on the side of its finding"
+    other = (("Enlarged heart", 1), ("Pleural effusion", 5), ("Pneumothorax", 4), ("Pleural fluid of the left", 4))
+    assert fault_of(written(*other, task="presence", stem=SEEN), BULLETS, STATEMENTS) == "another_finding"
+    both = (("Pleural effusion", 4), ("Enlarged heart", 1), ("Nodule", 2), ("Both of these", 3))
+    assert fault_of(written(*both), BULLETS) == "refers_to_options"
 
 
 def test_no_label_holds_a_number_of_a_person() -> None:
     sound = question([4], [1], [2], [3], category="Heart and Great Vessels", subcategory="Pleural Effusion")
     assert fault_of(sound, BULLETS) == ""
     assert fault_of(question([4], [1], [2], [3], question_class="MRN 77410093"), BULLETS) == "identifier"
-
-
-def test_no_option_refers_to_others() -> None:
-    options = (("Pleural effusion", 4), ("Enlarged heart", 1), ("Nodule", 2), ("Both of these", 3))
-    assert fault_of(written(*options), BULLETS) == "refers_to_options"
 
 
 def test_each_rule_has_a_version_and_a_sentence() -> None:

@@ -40,12 +40,12 @@ from annotation.models import (
 )
 from annotation.questionbank.bank_life import check_unused
 from annotation.questionbank.kernels.entries import BankRefused
-from tests.annotation.generation.made import FINDINGS, bank_with_reports, begun_run, finished_run
+from tests.annotation.generation.made import FINDINGS, bank_with_reports, begun_run, finished_run, written_run
 from tests.annotation.generation.test_answer_forms import BULLET, QUESTION
 from tests.annotation.generation.test_planning_generation import reports_file, sent
 from tests.annotation.model_calls.simulated_calls import ENDPOINT, NOON, answer_with, asked_server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -119,6 +119,7 @@ def options(**changes: list[int]) -> dict[str, Any]:
 
 
 # --- the whole road ---
+@pytest.mark.django_db(transaction=True)  # with the threads of a worker
 def test_questions_come_in_as_generated_on_the_exams_of_the_bank(bank: QuestionBank) -> None:
     n_exams, n_images, n_reports = Exam.objects.count(), Image.objects.count(), Report.objects.count()
     run = finished_run(bank)
@@ -137,7 +138,7 @@ def test_questions_come_in_as_generated_on_the_exams_of_the_bank(bank: QuestionB
 
 
 def test_the_same_answers_give_the_same_bytes(bank: QuestionBank) -> None:
-    run = finished_run(bank)
+    run = written_run(bank, server_seed=3)
     first = replay(run)
     assert first.file == replay(GenerationRun.objects.get(pk=run.pk)).file
     assert run.bank_import is not None
@@ -146,23 +147,18 @@ def test_the_same_answers_give_the_same_bytes(bank: QuestionBank) -> None:
     take_bullets(run, at=NOON)
     import_made(run, clock=lambda: NOON)
     continued(run)
-    assert before == (
-        *(Revision.objects.count(), Bullet.objects.count()),
-        *(AuditEvent.objects.count(), CallBatch.objects.count()),
-    )
-
-
-def test_an_import_that_was_killed_at_its_end_brings_nothing_twice(bank: QuestionBank) -> None:
-    run = finished_run(bank)
+    after = (Revision.objects.count(), Bullet.objects.count(), AuditEvent.objects.count(), CallBatch.objects.count())
+    assert after == before
     n_questions = Question.objects.count()
     GenerationRun.objects.filter(pk=run.pk).update(finished_at=None, bank_import=None)
     run = import_made(run, clock=lambda: NOON)
-    assert Question.objects.count() == n_questions
-    assert run.finished_at is not None
+    assert (Question.objects.count(), run.finished_at is None) == (n_questions, False), "it was killed at its end"
 
 
-def test_the_history_leads_from_the_key_to_the_sentence_of_the_report(bank: QuestionBank) -> None:
-    run = finished_run(bank)
+def test_they_are_exported_as_they_came_with_a_history_from_the_key_to_the_sentence(bank: QuestionBank) -> None:
+    assert history_of_generated(Revision.objects.all()[0]) is None, "of a question that nobody generated"
+    run = written_run(bank, server_seed=3)
+    exported_as_they_came(run, bank)
     for revision in Revision.objects.filter(bank_import=run.bank_import):
         truth = AnswerKey.objects.select_related("report").get(pk=revision.pk)
         history = history_of_generated(revision)
@@ -179,18 +175,14 @@ def test_the_history_leads_from_the_key_to_the_sentence_of_the_report(bank: Ques
         assert history["rules"] == ["ground-3", "letter-1"]
 
 
-def test_a_question_that_nobody_generated_has_no_history(bank: QuestionBank) -> None:
-    assert history_of_generated(Revision.objects.all()[0]) is None
-
-
-def test_a_generated_question_is_exported_as_it_came(bank: QuestionBank) -> None:
-    run = finished_run(bank)
+def exported_as_they_came(run: GenerationRun, bank: QuestionBank) -> None:
     contents = BankContents(bank, tuple(QuestionState), latest=True)
     ours = [one for one in contents.questions() if one.stored.key.startswith("generated-")]
     assert len(ours) == run.n_made
     assert all(is_given_back(one.stored, usual_record(one.stored), {}) for one in ours)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_the_worker_goes_on_by_itself(bank: QuestionBank) -> None:
     """The job is queued in the transaction that stores the last answer."""
     run = begun(bank)
@@ -212,7 +204,7 @@ def test_questions_on_masked_reports_come_to_their_exams(bank: QuestionBank) -> 
     named = f"Seen by Dr. Miller. {FINDINGS}"
     given = sent_values([{"exam": "study-1", "report": named}, {"exam": "study-2", "Findings": named}])
     n_exams = Exam.objects.count()
-    run = finished_run(bank, reports=given, masks=True)
+    run = written_run(bank, server_seed=3, reports=given, masks=True)
     made = Revision.objects.filter(bank_import=run.bank_import)
     assert (run.n_made, Exam.objects.count()) == (made.count(), n_exams)
     assert run.n_made
@@ -223,7 +215,7 @@ def test_questions_on_masked_reports_come_to_their_exams(bank: QuestionBank) -> 
 
 
 def test_reports_of_a_file_bring_their_exams(bank: QuestionBank, tmp_path: Path) -> None:
-    run = finished_run(bank, reports=sent(reports_file(tmp_path, 21, 22, 23)))
+    run = written_run(bank, server_seed=3, reports=sent(reports_file(tmp_path, 21, 22, 23)))
     made = Question.objects.filter(revisions__bank_import=run.bank_import).distinct()
     assert run.n_made == made.count() > 3
     assert {one.exam.images.count() for one in made} == {2}
@@ -248,33 +240,27 @@ def test_findings_are_stored_with_their_place_and_their_fault(bank: QuestionBank
     assert "Write 3 questions" in sent
 
 
-@pytest.mark.parametrize(
-    ("changes", "rule"),
-    [
-        (options(C=[1]), "negation_key_not_absent"),
-        (options(A=[4]), "negation_distractor_not_present"),
-        (options(A=[]), "option_without_bullet"),
-        (options(A=[5]), "unknown_bullet"),  # its quote stands nowhere
-        (options(C=[6]), "unknown_bullet"),  # it compares with a prior
-        (options(A=[77]), "unknown_bullet"),
-        ({"options": [{**one, "text": "The same"} for one in OPTIONS]}, "equal_options"),
-        ({**options(), "explanation": "Option A is the heart, and so on."}, "names_letter"),
-        ({"options": [{**OPTIONS[0], "text": "A. Heart"}, *OPTIONS[1:]]}, "not_in_form"),
-        ({**options(), "explanation": "Too short."}, "format"),  # as the importer says
-    ],
-)
-def test_a_question_that_breaks_a_rule_is_counted_and_not_made(
-    bank: QuestionBank, changes: dict[str, Any], rule: str
-) -> None:
-    run = with_questions(bank, options(), changes)
-    assert run.n_made == 1
-    assert Revision.objects.filter(bank_import=run.bank_import).count() == 1
-    asked = [one for one in run.not_made if one["step"] != "bullets"]
-    assert [(one["report"], one["number"], one["rule"]) for one in asked] == [(1, 2, rule)]
+BROKEN: list[tuple[dict[str, Any], str]] = [
+    (options(C=[1]), "negation_key_not_absent"),
+    (options(A=[4]), "negation_distractor_not_present"),
+    (options(A=[]), "option_without_bullet"),
+    (options(A=[5]), "unknown_bullet"),  # its quote stands nowhere
+    (options(C=[6]), "unknown_bullet"),  # it compares with a prior
+    (options(A=[77]), "unknown_bullet"),
+    ({"options": [{**one, "text": "The same"} for one in OPTIONS]}, "equal_options"),
+    ({**options(), "explanation": "Option A is the heart, and so on."}, "names_letter"),
+    ({"options": [{**OPTIONS[0], "text": "A. Heart"}, *OPTIONS[1:]]}, "not_in_form"),
+    ({**options(), "explanation": "Too short."}, "format"),  # as the importer says
+]
 
 
-def test_more_questions_than_asked_for_are_left(bank: QuestionBank) -> None:
-    assert with_questions(bank, options(), options(), per_exam=1).n_made == 1
+def test_a_question_that_breaks_a_rule_is_counted_and_not_made(bank: QuestionBank) -> None:
+    for some in (BROKEN[:5], BROKEN[5:]):
+        run = with_questions(bank, options(), *(changes for changes, _rule in some), per_exam=6)
+        asked = [one for one in run.not_made if one["step"] != "bullets"]
+        rules = [(1, number, rule) for number, (_changes, rule) in enumerate(some, start=2)]
+        assert [(one["report"], one["number"], one["rule"]) for one in asked] == rules
+        assert (run.n_made, Revision.objects.filter(bank_import=run.bank_import).count()) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -292,9 +278,10 @@ def test_an_answer_that_is_none_or_was_cut(bank: QuestionBank, text: str, finish
     assert [one["rule"] for one in run.not_made] == [rule]
 
 
-def test_questions_that_were_cut(bank: QuestionBank) -> None:
+def test_questions_that_were_cut_and_more_than_were_asked_for(bank: QuestionBank) -> None:
     run = with_questions(bank, options(), finish_reason="length")
     assert (run.n_made, run.not_made[-1]["rule"]) == (0, "no_answer")
+    assert with_questions(bank, options(), options(), per_exam=1).n_made == 1
 
 
 def test_a_report_without_usable_findings_is_not_asked_about(bank: QuestionBank) -> None:

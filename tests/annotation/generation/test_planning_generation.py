@@ -72,7 +72,7 @@ def refusal_of(wanted: GenerationWanted, n_prompts: int = 0) -> Refused:
     return found.value
 
 
-def test_a_run_has_a_call_for_each_report_and_no_copy_of_it(bank: QuestionBank) -> None:
+def test_a_run_has_a_call_for_each_report_whose_text_is_filled_in_when_it_is_sent(bank: QuestionBank) -> None:
     run = planned(wanted_of(bank))
     calls = list(ModelCall.objects.filter(batch=run.bullets_batch))
     assert (run.source, len(calls), run.bullets_batch.n_calls) == (ReportSource.BANK, 3, 3)
@@ -80,11 +80,6 @@ def test_a_run_has_a_call_for_each_report_and_no_copy_of_it(bank: QuestionBank) 
     assert [call.values for call in calls] == [{"report": pk} for pk in reports]
     assert not any(call.exam_id or call.revision_id for call in calls)
     assert AuditEvent.objects.get(act="generation.planned").facts["reports"] == 3
-
-
-def test_the_text_is_filled_in_when_it_is_sent(bank: QuestionBank) -> None:
-    run = planned(wanted_of(bank))
-    calls = list(ModelCall.objects.filter(batch=run.bullets_batch))
     with CaptureQueriesContext(connection) as queries:
         contents = contents_of(run.bullets_batch, calls)
     assert len(queries) <= 4
@@ -146,24 +141,22 @@ def test_the_reports_of_a_file_need_no_questions(tmp_path: Path, bank: QuestionB
     assert all(one.answer_key_id is None for one in reports)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"Findings": NAMED}, "row 1: the report holds what looks like an identifier (a name)"),
-        ({"Findings": "MRN 1234567. Normal."}, "a medical record number"),
-        ({"Findings": None, "Impression": ""}, "row 1: There is neither"),
-        ({"ImagePath": ..., "study_id": "elsewhere"}, "row 1: “Reports” has no exam with this id: elsewhere"),
-        ({"ImagePath": ["../../etc/passwd"]}, "leaves the folder"),
-        ({"study_id": ..., "StudyInstanceUid": ...}, "'study_id' is missing"),
-    ],
-)
-def test_what_is_wrong_in_a_file_is_named_by_row(
-    tmp_path: Path, bank: QuestionBank, changes: dict[str, Any], words: str
-) -> None:
-    refusal = refusal_of(wanted_of(bank, reports=sent(reports_file(tmp_path, 1, **changes))))
-    assert (refusal.code, refusal.status) == ("bad_reports", 422)
-    assert words in str(refusal)
-    assert "Miller" not in str(refusal)
+WRONG_FILES: list[tuple[dict[str, Any], str]] = [
+    ({"Findings": NAMED}, "row 1: the report holds what looks like an identifier (a name)"),
+    ({"Findings": "MRN 1234567. Normal."}, "a medical record number"),
+    ({"Findings": None, "Impression": ""}, "row 1: There is neither"),
+    ({"ImagePath": ..., "study_id": "elsewhere"}, "row 1: “Reports” has no exam with this id: elsewhere"),
+    ({"ImagePath": ["../../etc/passwd"]}, "leaves the folder"),
+    ({"study_id": ..., "StudyInstanceUid": ...}, "'study_id' is missing"),
+]
+
+
+def test_what_is_wrong_in_a_file_is_named_by_row(tmp_path: Path, bank: QuestionBank) -> None:
+    for changes, words in WRONG_FILES:
+        refusal = refusal_of(wanted_of(bank, reports=sent(reports_file(tmp_path, 1, **changes))))
+        assert (refusal.code, refusal.status) == ("bad_reports", 422)
+        assert words in str(refusal)
+        assert "Miller" not in str(refusal)
 
 
 def test_an_exam_that_comes_twice_or_no_exam_at_all_is_refused(tmp_path: Path, bank: QuestionBank) -> None:
@@ -189,26 +182,24 @@ def test_a_report_without_images_goes_to_its_exam_in_the_bank(bank: QuestionBank
     assert run.images_root == planned(wanted_of(bank)).images_root
 
 
-@pytest.mark.parametrize(
-    ("records", "words"),
-    [
-        ([{"exam": "nobody", "report": "A."}], "row 1: “Reports” has no exam with this id: nobody"),
-        ([{"report": "A."}], "row 1: No exam is named (study_id)"),
-        ([{"exam": "study-1", "report": "A."}, {"exam": "study-1", "report": "B."}], "row 2: The exam comes twice"),
-        ([{"exam": "study-1", "report": " "}], "row 1: There is neither"),
-        ([{"exam": "study-1", "report": "TECHNIQUE: two views."}], "row 1: There is neither"),
-        ([{"exam": "study-1", "report": "x" * 100_001}], "row 1: 'Findings' "),
-        ([{"exam": "study-1", "report": 7}], "row 1: 'report' must be text"),
-        ([{"exam": "study-1\0", "report": "A."}], "row 1: "),
-        ([{"exam": ["study-1"], "report": "A."}], "row 1: "),
-    ],
-)
-def test_what_is_wrong_in_sent_reports_is_named_by_row(
-    bank: QuestionBank, records: list[dict[str, Any]], words: str
-) -> None:
-    refusal = refusal_of(wanted_of(bank, reports=lines(*records)))
-    assert (refusal.code, refusal.status) == ("bad_reports", 422)
-    assert words in str(refusal)
+WRONG_RECORDS: list[tuple[list[dict[str, Any]], str]] = [
+    ([{"exam": "nobody", "report": "A."}], "row 1: “Reports” has no exam with this id: nobody"),
+    ([{"report": "A."}], "row 1: No exam is named (study_id)"),
+    ([{"exam": "study-1", "report": "A."}, {"exam": "study-1", "report": "B."}], "row 2: The exam comes twice"),
+    ([{"exam": "study-1", "report": " "}], "row 1: There is neither"),
+    ([{"exam": "study-1", "report": "TECHNIQUE: two views."}], "row 1: There is neither"),
+    ([{"exam": "study-1", "report": "x" * 100_001}], "row 1: 'Findings' "),
+    ([{"exam": "study-1", "report": 7}], "row 1: 'report' must be text"),
+    ([{"exam": "study-1\0", "report": "A."}], "row 1: "),
+    ([{"exam": ["study-1"], "report": "A."}], "row 1: "),
+]
+
+
+def test_what_is_wrong_in_sent_reports_is_named_by_row(bank: QuestionBank) -> None:
+    for records, words in WRONG_RECORDS:
+        refusal = refusal_of(wanted_of(bank, reports=lines(*records)))
+        assert (refusal.code, refusal.status) == ("bad_reports", 422)
+        assert words in str(refusal)
 
 
 def test_chosen_exams_and_all_of_them(bank: QuestionBank) -> None:
@@ -259,6 +250,8 @@ def test_what_is_masked_is_what_is_stored_and_sent(bank: QuestionBank, tmp_path:
 
 
 def test_masked_exams_count_among_those_drawn(bank: QuestionBank, tmp_path: Path) -> None:
+    planned(wanted_of(bank, masks=True))
+    assert not AuditEvent.objects.filter(act="generation.masked").exists(), "there was nothing to mask"
     records = {f"n_{n}": make_record(n, n, Findings=NAMED) for n in (11, 12)}
     run_import(write_file(tmp_path, records, "named.json"), bank="Reports")
     run = planned(wanted_of(bank, n_exams=6, masks=True))
@@ -266,15 +259,9 @@ def test_masked_exams_count_among_those_drawn(bank: QuestionBank, tmp_path: Path
     assert not AuditEvent.objects.filter(act="generation.masked", facts__places={}).exists()
 
 
-def test_without_anything_to_mask_nothing_is_told_of_it(bank: QuestionBank) -> None:
-    planned(wanted_of(bank, masks=True))
-    assert not AuditEvent.objects.filter(act="generation.masked").exists()
-
-
 # --- refused ---
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
+def test_numbers_that_cannot_be(bank: QuestionBank) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"per_exam": 0}, "bad_per_exam"),
         ({"per_exam": 11}, "bad_per_exam"),
         ({"n_exams": 0}, "bad_exams"),
@@ -283,10 +270,9 @@ def test_without_anything_to_mask_nothing_is_told_of_it(bank: QuestionBank) -> N
         ({"chosen": ("study-1",)}, "no_source"),
         ({"n_exams": 5}, "too_few_reports"),
         ({"seed": 2**63}, "bad_seed"),
-    ],
-)
-def test_numbers_that_cannot_be(bank: QuestionBank, changes: dict[str, Any], code: str) -> None:
-    assert refusal_of(wanted_of(bank, **changes)).code == code
+    ]
+    for changes, code in wrong:
+        assert refusal_of(wanted_of(bank, **changes)).code == code, changes
 
 
 def test_without_a_permission_for_reports_nothing_is_planned(bank: QuestionBank) -> None:
