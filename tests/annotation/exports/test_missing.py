@@ -140,7 +140,7 @@ def test_the_list_of_missing_images_as_page_and_file(client: Client, cora: User,
     assert (rows()[0]["path"], rows()[0]["questions"]) == ("1/lateral.png", "1|2")
     SourceIdentifier.objects.filter(value="1/lateral.png").delete()
     assert client.get(reverse("bank-missing", args=["chest"])).status_code == 200
-    assert [one["path"] for one in rows()] == ["", "2/pa.png", "2/lateral.png"], "no file named it: it has no path"
+    assert [one["path"] for one in rows()] == ["", "2/lateral.png", "2/pa.png"], "no file named it: it has no path"
     assert {one.facts["rows"] for one in AuditEvent.objects.filter(act="bank.missing_images_taken")} == {3}
     client.force_login(ada)
     words = client.get(reverse("upload", args=[Upload.objects.latest("pk").public_id])).content.decode()
