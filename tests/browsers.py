@@ -9,6 +9,15 @@ import subprocess
 HEADLESS = ("chromium-headless-shell",)  # Chromium without its windows: the browser tests take half the time
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FIREFOX = ("firefox-esr", "firefox")
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 def chromium() -> str | None:
@@ -19,6 +28,16 @@ def chromium() -> str | None:
         or find_browser("REXVQA_CHROMIUM", CHROMIUM)
         or install("chromium", "REXVQA_CHROMIUM", CHROMIUM)
     )
+
+
+def find_chromium() -> str | None:
+    """A whole one."""
+    return find_browser("REXVQA_CHROMIUM", CHROMIUM)
+
+
+def find_headless_chromium() -> str | None:
+    """One without its windows, of which a page costs a third; else a whole one."""
+    return find_browser("REXVQA_CHROMIUM", HEADLESS) or find_chromium()
 
 
 def firefox() -> str | None:

@@ -10,14 +10,14 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 from annotation.model_calls.kernels.extraction import RULE, extract
 from annotation.model_calls.kernels.letter_1 import extract as extract_before
+from tests.bench.measuring import seconds
 from tests.bench.rows import Row
 from tests.processes import ROOT
 from tests.tools.installing import ToolMissing, programs_of
@@ -35,9 +35,11 @@ def measure() -> list[Row]:
     _tell(f"ours, {RULE}", texts, [extract(one["text"], one["options"]) for one in texts])
     for name, letters in _others(texts):
         _tell(name, texts, letters)
-    many = [(one["text"], [*one["options"][:-1], f"{one['options'][-1]} {n}"]) for n, one in _many(texts)]
-    title, before = f"letters of {N_ANSWERS:,} answers, each with options of its own", _seconds(extract_before, many)
-    return [Row(title, _seconds(extract, many), "s", "5", "letter-1, the rule before", before)]
+    cycled = enumerate(islice(cycle(texts), N_ANSWERS))
+    many = [(one["text"], [*one["options"][:-1], f"{one['options'][-1]} {n}"]) for n, one in cycled]
+    now, before = (seconds(lambda read=read: [read(*one) for one in many]) for read in (extract, extract_before))  # type: ignore[misc]
+    title = f"letters of {N_ANSWERS:,} answers, each with options of its own"
+    return [Row(title, now, "s", "5", "letter-1, the rule before", before)]
 
 
 def _others(texts: Texts) -> Iterator[tuple[str, list[str]]]:
@@ -68,14 +70,3 @@ def _tell(name: str, texts: Texts, letters: Sequence[str]) -> None:
     n_right = sum(letter == gold for letter, gold in pairs)
     n_other = sum(letter not in ("", gold) for letter, gold in pairs)
     print(f"{name}: of {len(pairs)} answers {n_right} right, {n_other} other, {len(pairs) - n_right - n_other} missed")
-
-
-def _many(texts: Texts) -> Iterator[tuple[int, dict[str, Any]]]:
-    return enumerate(islice(cycle(texts), N_ANSWERS))
-
-
-def _seconds(read: Callable[[str, Sequence[str]], str], answers: Sequence[tuple[str, list[str]]]) -> float:
-    begun = time.perf_counter()
-    for text, options in answers:
-        read(text, options)
-    return time.perf_counter() - begun

@@ -1,25 +1,24 @@
 """Programs at a bank of 572,419 questions: one thing, a list, all pages from end to end, an export, predictions.
 
-Each database is measured by a process of its own (``python -m tests.bench.api_requests N``), which prints one JSON
-object; as many questions as REXVQA_BENCH_BANK says. Beside the list stands the same one of a bare ModelViewSet with
-the cursor of the framework, behind the same middleware and the same way to log in.
+As many questions as REXVQA_BENCH_BANK says. Beside the list stands the same one of a bare ModelViewSet with the cursor
+of the framework, behind the same middleware and the same way to log in.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from threading import Event, Thread
 from types import ModuleType
 from typing import Any
 
-from tests.bench.bank_page import N_QUESTIONS
-from tests.bench.measuring import told_by
+from tests.bench.bank_page import n_of_bank
+from tests.bench.measuring import analyze, got, n_queries, seconds, told_in_tests
 from tests.bench.rows import Row, median, on_both_databases, percentile
 
 N_EVENTS, N_PREDICTIONS = 600_000, 10_000
@@ -32,9 +31,8 @@ def measure() -> list[Row]:
 
 
 def _measured(name: str, url: str) -> list[Row]:
-    n = int(os.environ.get("REXVQA_BENCH_BANK", N_QUESTIONS))
-    test = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": url}
-    told = told_by("api_requests", n, database_url=url, REXVQA_API_REQUESTS_PER_MINUTE="1000000", **test)
+    n = n_of_bank()
+    told = told_in_tests(run, n, database_url=url, REXVQA_API_REQUESTS_PER_MINUTE="1000000")
     pages, tenth = told["pages"], max(1, len(told["pages"]) // 10)
     first, last = median(pages[:tenth]), median(pages[-tenth:])
     return [
@@ -51,25 +49,19 @@ def _measured(name: str, url: str) -> list[Row]:
 
 
 def run(n: int) -> dict[str, Any]:
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-    from django.db import connection
     from django.test import Client
 
     from tests.bench.bank_page import fill
 
-    call_command("migrate", verbosity=0)
     bank = fill(n, is_answered=False)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    analyze()
     client = Client(headers={"host": "localhost", "authorization": f"Bearer {bank_token(bank)}"})
     questions = f"/api/v1/banks/{bank.slug}/questions/"
     things = [f"{questions}{1 + n * turn // TIMES}/" for turn in range(TIMES)]
     pages, places = _all_pages(client, f"{questions}?limit=1000", n)
     lists = [places[len(places) * turn // TIMES].replace("limit=1000", "limit=100") for turn in range(TIMES)]
-    most = max((_queries(client, one) for one in (things[0], lists[-1])), key=lambda found: found[1])
+    asked = {"one question": things[0], "list": lists[-1]}
+    most = max(((name, n_queries(client, one)) for name, one in asked.items()), key=lambda found: found[1])
     told: dict[str, Any] = {"one": _timed(client, things), "list": _timed(client, lists), "pages": pages, "most": most}
     told |= {"bare": _bare(client, bank.slug), **_exported(client, bank)}
     return told | _predicted(client, bank)
@@ -90,47 +82,27 @@ def bank_token(bank: Any) -> str:
     return make_token(person, "b", role=Role.COORDINATOR, place=place, days=9, actor=person, at=timezone.now()).text
 
 
-def _get(client: Any, address: str) -> Any:
-    answer = client.get(address)
-    if answer.status_code != 200:
-        raise RuntimeError(f"{address} answered {answer.status_code}: {answer.content[:300]!r}")
-    return answer
-
-
 def _timed(client: Any, addresses: list[str]) -> list[float]:
     """Milliseconds of each, after one that is not counted."""
-    _get(client, addresses[0])
-    return [1000 * _seconds(lambda address=address: _get(client, address)) for address in addresses]  # type: ignore[misc]
+    return [1000 * seconds(partial(got, client, address)) for address in (addresses[0], *addresses)][1:]
 
 
-def _seconds(act: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    act()
-    return time.perf_counter() - begun
-
-
-def _queries(client: Any, address: str) -> tuple[str, int]:
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    with CaptureQueriesContext(connection) as queries:
-        _get(client, address)
-    return "one question" if "?" not in address else "list", len(queries)
+def _followed(client: Any, address: str) -> Iterator[tuple[float, str, Any]]:
+    """Milliseconds, address and content of every page from this one to the last."""
+    following: str | None = address
+    while following:
+        begun = time.perf_counter()
+        page = got(client, following).json()
+        yield 1000 * (time.perf_counter() - begun), following, page
+        following = page["next"]
 
 
 def _all_pages(client: Any, address: str, n: int) -> tuple[list[float], list[str]]:
     """Milliseconds of every page from the first to the last, and their addresses."""
-    times, places, found = [], [], 0
-    following: str | None = address
-    while following:
-        begun = time.perf_counter()
-        page = _get(client, following).json()
-        times.append(1000 * (time.perf_counter() - begun))
-        places.append(following)
-        found, following = found + len(page["results"]), page["next"]
-    if found != n:
-        raise RuntimeError(f"{found:,} questions on {len(times)} pages, not {n:,}")
-    return times, places
+    pages = [(ms, place, len(page["results"])) for ms, place, page in _followed(client, address)]
+    if (found := sum(n_here for _ms, _place, n_here in pages)) != n:
+        raise RuntimeError(f"{found:,} questions on {len(pages)} pages, not {n:,}")
+    return [ms for ms, _place, _n in pages], [place for _ms, place, _n in pages]
 
 
 def _bare(client: Any, slug: str) -> list[float]:
@@ -166,15 +138,9 @@ def _bare(client: Any, slug: str) -> list[float]:
     router.register("bare", BareRevisions)
     addresses = ModuleType("tests.bench.bare_addresses")
     addresses.urlpatterns = [path("", include(router.urls)), path("", include("rexvqa_site.urls"))]  # type: ignore[attr-defined]
-    times: list[float] = []
     with override_settings(ROOT_URLCONF=addresses):
-        following = "/bare/"
-        for turn in range(TIMES + 1):
-            begun = time.perf_counter()
-            page = _get(client, following).json()
-            times += [1000 * (time.perf_counter() - begun)] if turn else []
-            following = page["next"] or "/bare/"
-    return times
+        again = chain.from_iterable(_followed(client, "/bare/") for _time in range(TIMES + 1))
+        return [ms for ms, _address, _page in islice(again, 1, TIMES + 1)]
 
 
 def _exported(client: Any, bank: Any) -> dict[str, float]:
@@ -203,8 +169,6 @@ def _exported(client: Any, bank: Any) -> dict[str, float]:
     before, begun, n_lines = _memory_mb(), time.perf_counter(), 0
     with _most_memory() as most:
         answer = client.get(address, headers={"authorization": f"Bearer {token}"})
-        if answer.status_code != 200:
-            raise RuntimeError(f"{address} answered {answer.status_code}")
         for part in answer.streaming_content:
             n_lines += part.count(b"\n")
     if n_lines < N_EVENTS:
@@ -277,11 +241,7 @@ def _predicted(client: Any, bank: Any) -> dict[str, list[float]]:
         client.post(f"{answer['Location']}store/")
         running.run(Job.objects.latest("pk").public_id, clock=timezone.now)
         told["stored"].append(time.perf_counter() - begun)
-        result = _get(client, answer["Location"]).json()
+        result = got(client, answer["Location"]).json()
         if not result["is_stored"]:
             raise RuntimeError(f"not stored: {result}")
     return told
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(int(sys.argv[1]))))

@@ -1,8 +1,7 @@
 """The page of a bank of 572,419 questions: milliseconds and queries for filters, sorts and pages, on both databases.
 
-Each database is measured by a process of its own (``python -m tests.bench.bank_page N``), which makes the bank, with
-states and findings in it, and prints one JSON object. As many questions as
-REXVQA_BENCH_BANK says. Beside the worst of the addresses stands what a count and an offset of the same rows cost.
+States and findings are in it; as many questions as REXVQA_BENCH_BANK says. Beside the worst of the addresses stands
+what a count and an offset of the same rows cost.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ from __future__ import annotations
 import json
 import os
 import random
-import sys
-import time
+from itertools import product
 from typing import Any
 
-from tests.bench.measuring import coordinator, told_by
+from tests.bench.measuring import analyze, coordinator, got, n_queries, seconds, told_in_tests
 from tests.bench.rows import Row, median, on_both_databases, percentile
 
 N_QUESTIONS = 572_419
@@ -60,22 +58,13 @@ def measure() -> list[Row]:
 
 
 def _measured(name: str, url: str) -> list[Row]:
-    n = int(os.environ.get("REXVQA_BENCH_BANK", N_QUESTIONS))
-    test = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": url}
-    told = told_by("bank_page", n, database_url=url, **test)
-    times, offset = told["times"], told["offset"]
+    told = told_in_tests(run, n := n_of_bank(), database_url=url)
+    times, beside = told["times"], ("offset and count", told["offset"])
     every = [ms for of_one in times.values() for ms in of_one]
     worst = max(times, key=lambda one: median(times[one]))
     return [
         Row(f"{name}: {n:,} questions, every filter, sort and page, p95", percentile(every, 0.95), "ms", "100"),
-        Row(
-            f"{name}: the slowest, median of {TIMES}: {worst}",
-            median(times[worst]),
-            "ms",
-            "100",
-            "offset and count",
-            offset,
-        ),
+        Row(f"{name}: the slowest, median of {TIMES}: {worst}", median(times[worst]), "ms", "100", *beside),
         Row(f"{name}: median", median(every), "ms"),
         Row(f"{name}: failures of {N_MODELS} models at {N_ANSWERED:,} questions, counted once", told["counting"], "ms"),
         Row(f"{name}: V(Q) of all by a gate of every part, counted once", told["gate"], "ms", "60000"),
@@ -83,50 +72,35 @@ def _measured(name: str, url: str) -> list[Row]:
     ]
 
 
+def n_of_bank() -> int:
+    return int(os.environ.get("REXVQA_BENCH_BANK", N_QUESTIONS))
+
+
 def run(n: int) -> dict[str, Any]:
     """Milliseconds by the address, the most queries, and what an offset with a count takes."""
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
     from django.urls import reverse
 
-    call_command("migrate", verbosity=0)
     bank = fill(n)
     by_gate = _counted_by_gate(bank)
     client = coordinator()
     page = reverse("bank", args=[bank.slug])
-    first: dict[str, float] = {}
-    for asked in ASKED.values():  # what is kept of the bank is made once
-        begun = time.perf_counter()
-        client.get(f"{page}?{asked}")
-        first[asked] = 1000 * (time.perf_counter() - begun)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    first = {asked: _ms(client, f"{page}?{asked}") for asked in ASKED.values()}  # what is kept of it is made once
+    analyze()
     times: dict[str, list[float]] = {}
     most = ("", 0)
-    places = [place.format(middle=n // 2, near_end=n - 20) for place in PLACES]
-    for name, asked in ASKED.items():
-        for sort in SORTS:
-            if sort and "number" not in sort and os.environ.get("REXVQA_BENCH_QUICK"):
-                continue
-            spent = times.setdefault(f"{name}, sorted by {sort or 'number'}", [])
-            for place in places:
-                address = f"{page}?{'&'.join(filter(None, (asked, sort and f'sort={sort}', place)))}"
-                with CaptureQueriesContext(connection) as queries:
-                    response = client.get(address)
-                if response.status_code != 200:
-                    raise RuntimeError(f"{address} answered {response.status_code}")
-                most = max(most, (address, len(queries)), key=lambda one: one[1])
-                for _turn in range(TIMES // len(places)):
-                    begun = time.perf_counter()
-                    client.get(address)
-                    spent.append(1000 * (time.perf_counter() - begun))
-            if os.environ.get("REXVQA_BENCH_VERBOSE"):
-                print(f"{max(spent):8.1f} {median(spent):8.1f}  {name}, {sort}", file=sys.stderr, flush=True)
+    sorts = [sort for sort in SORTS if "number" in sort or not (sort and os.environ.get("REXVQA_BENCH_QUICK"))]
+    for (name, asked), sort in product(ASKED.items(), sorts):
+        spent = times.setdefault(f"{name}, sorted by {sort or 'number'}", [])
+        for place in PLACES:
+            words = (asked, sort and f"sort={sort}", place.format(middle=n // 2))
+            address = f"{page}?{'&'.join(filter(None, words))}"
+            most = max(most, (address, n_queries(client, address)), key=lambda one: one[1])
+            spent += [_ms(client, address) for _turn in range(TIMES // len(PLACES))]
     return {"times": times, "most": most, "offset": _offset(bank), "counting": first["failed=all"], "gate": by_gate}
+
+
+def _ms(client: Any, address: str) -> float:
+    return 1000 * seconds(lambda: got(client, address))
 
 
 def _counted_by_gate(bank: Any) -> float:
@@ -149,9 +123,7 @@ def _counted_by_gate(bank: Any) -> float:
     )
     QuestionBank.objects.filter(pk=bank.pk).update(compared_at=now)
     set_gate(bank, GATED, actor=None, at=now)
-    begun = time.perf_counter()
-    count_gate(bank, Question.objects.none(), person=User(pk=0), n_questions=1)
-    return 1000 * (time.perf_counter() - begun)
+    return 1000 * seconds(lambda: count_gate(bank, Question.objects.none(), person=User(pk=0), n_questions=1))
 
 
 def _offset(bank: Any) -> float:
@@ -159,10 +131,12 @@ def _offset(bank: Any) -> float:
     from annotation.models import Revision
 
     rows = Revision.objects.in_bank(bank).current().filter(question__state="accepted").order_by("category", "question")
-    begun = time.perf_counter()
-    n = rows.count()
-    list(rows.select_related("question")[n // 2 : n // 2 + 50])
-    return 1000 * (time.perf_counter() - begun)
+
+    def ask() -> None:
+        n = rows.count()
+        list(rows.select_related("question")[n // 2 : n // 2 + 50])
+
+    return 1000 * seconds(ask)
 
 
 def fill(n: int, *, is_answered: bool = True) -> Any:
@@ -193,48 +167,27 @@ def _some(bank: Any, brought_by: Any, numbers: range, source: random.Random) -> 
     from annotation.models import AnswerKey, Exam, Finding, Image, Question, Rendition, Revision
     from annotation.questionbank.bulk import insert_rows, public_ids, reserve_ids
 
-    n = len(numbers)
+    n, made = len(numbers), "2026-11-24 12:00:00+00:00"
     exams, images = reserve_ids(Exam, n // 2 + 1), reserve_ids(Image, n // 2 + 1)
     questions, revisions = reserve_ids(Question, n), reserve_ids(Revision, n)
-    insert_rows(
-        Exam,
-        ("id", "public_id", "bank_id", "bank_import_id", "pseudonym"),
-        [
-            (pk, name, bank.pk, brought_by.pk, f"exam{pk}")
-            for pk, name in zip(exams, public_ids(len(exams)), strict=True)
-        ],
-    )
-    insert_rows(
-        Image,
-        ("id", "public_id", "exam_id", "state", "view_position"),
-        [
-            (pk, name, exam, "available", "PA")
-            for pk, exam, name in zip(images, exams, public_ids(len(images)), strict=True)
-        ],
-    )
-    made = "2026-11-24 12:00:00+00:00"
-    insert_rows(
-        Rendition,
-        ("image_id", "kind", "name", "width", "height", "bits", "n_bytes", "sha256", "created_at"),
-        [
-            (pk, "preview", name, 800, 1024, 8, 1, "0" * 64, made)
-            for pk, name in zip(images, public_ids(len(images)), strict=True)
-        ],
-    )
-    insert_rows(
-        Question,
-        ("id", "public_id", "bank_id", "number", "exam_id"),
-        [
-            (pk, name, bank.pk, number, exams[place // 2])
-            for place, (pk, name, number) in enumerate(zip(questions, public_ids(n), numbers, strict=True))
-        ],
-    )
+
+    def named(*columns: Any) -> list[tuple[Any, ...]]:
+        """Rows of these columns, each with a name of its own before them."""
+        return list(zip(public_ids(len(columns[0])), *columns, strict=True))
+
+    rows: list[Any] = [(name, pk, bank.pk, brought_by.pk, f"exam{pk}") for name, pk in named(exams)]
+    insert_rows(Exam, ("public_id", "id", "bank_id", "bank_import_id", "pseudonym"), rows)
+    rows = [(*row, "available", "PA") for row in named(images, exams)]
+    insert_rows(Image, ("public_id", "id", "exam_id", "state", "view_position"), rows)
+    names = ("name", "image_id", "kind", "width", "height", "bits", "n_bytes", "sha256", "created_at")
+    insert_rows(Rendition, names, [(*row, "preview", 800, 1024, 8, 1, "0" * 64, made) for row in named(images)])
+    rows = [(*row, bank.pk) for row in named(questions, numbers, [exams[place // 2] for place in range(n)])]
+    insert_rows(Question, ("public_id", "id", "number", "exam_id", "bank_id"), rows)
     words = json.dumps(["Pleural effusion on the left", "Pneumothorax", "Consolidation of the lingula", "No finding"])
+    ask = "Which finding of patient {} explains the effusion {}, as far as it is seen?"
     rows = []
     for pk, question, number in zip(revisions, questions, numbers, strict=True):
-        stem = (
-            f"Which finding of patient {number} explains the effusion {source.randrange(5_000)}, as far as it is seen?"
-        )
+        stem = ask.format(number, source.randrange(5_000))
         task = source.choice(("presence", "negation", "differential", "location", "geometric"))
         category = "Rare" if source.random() < 0.0005 else f"Category {source.randrange(60):02}"
         part = f"Part {number % 5}"
@@ -244,21 +197,13 @@ def _some(bank: Any, brought_by: Any, numbers: range, source: random.Random) -> 
     names = ("id", "question_id", "number", "bank_id", "bank_import_id", "stem", "options", "task", "category")
     insert_rows(Revision, (*names, "subcategory", "difficulty", "content_sha256"), rows)
     insert_rows(AnswerKey, ("revision_id", "key"), [(pk, "B") for pk in revisions])
-    found = []
-    for pk in revisions:
-        chance = source.random()
-        if chance < 0.3:
-            found.append(("absolute_terms", pk))
-        if chance > 0.9995:
-            found.append(("negative_stem", pk))
-    insert_rows(
-        Finding,
-        ("public_id", "bank_id", "revision_id", "rule", "rule_version", "place", "detail", "found_at"),
-        [
-            (name, bank.pk, pk, rule, 1, "stem", "Reword it.", made)
-            for name, (rule, pk) in zip(public_ids(len(found)), found, strict=True)
-        ],
-    )
+    chances = [(pk, source.random()) for pk in revisions]
+    found = [("absolute_terms", pk) for pk, chance in chances if chance < 0.3]
+    found += [("negative_stem", pk) for pk, chance in chances if chance > 0.9995]
+    said = (bank.pk, 1, "stem", "Reword it.", made)
+    named_findings = [(name, *of, *said) for name, of in named(found)]
+    columns = ("public_id", "rule", "revision_id", "bank_id", "rule_version", "place", "detail", "found_at")
+    insert_rows(Finding, columns, named_findings)
 
 
 def _further(bank: Any, n: int, source: random.Random) -> None:
@@ -307,7 +252,3 @@ def _reviewed_and_answered(bank: Any) -> None:
         )  # fmt: skip
         rows = [(run.pk, pk, "answered", source.choice("ABBC"), row) for row, pk in enumerate(asked)]
         insert_rows(Prediction, ("run_id", "revision_id", "state", "option", "row"), rows)
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(int(sys.argv[1]))))

@@ -7,34 +7,32 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from tests.bench.far_client import KINDS
-from tests.bench.load import _tell
+from tests.bench.clients import KINDS
 from tests.bench.meter import CLIENTS, MACHINE
 from tests.bench.rows import Row, percentile
-from tests.bench.study_load import INTERVAL, SECONDS, _lost
+from tests.bench.study_load import asked_turns, n_lost
 from tests.bench.study_load_stack import read_stack, site_env, stacked
-from tests.processes import ROOT, printed_by
-from tests.stack.parts import Stack
+from tests.bench.under_load import Helper
+from tests.processes import printed_by
 
 N_SITES = 100
 LINES = ((5, 100), (20, 50), (60, 20), (150, 8), (300, 2))  # milliseconds there and back, Mbit/s
 
 
 def measure() -> list[Row]:
-    n_turns = math.ceil(int(os.environ.get("REXVQA_LOAD_SECONDS", SECONDS)) / INTERVAL)
+    n_turns = asked_turns()
     classes = [n % len(LINES) for n in range(N_SITES)]
-    with stacked() as stack, _lines(stack, classes) as ports:
+    with stacked() as stack:
+        orders = {"port": stack.ports["https"], "lines": [LINES[one] for one in classes]}
+        lines = Helper(orders, "slow_lines")
+        ports = json.loads(lines.hear())
         env = site_env(stack)
         way_in = printed_by("tests.bench.sites", "study_load", N_SITES, n_turns + 4, env=env)
-        found = read_stack(stack, way_in, n_turns, client="tests.bench.far_client", lines=ports, classes=classes)
+        found = read_stack(stack, way_in, n_turns, kind="far", lines=ports, classes=classes)
         submits = found["times"]["submit"]
-        lost = _lost(env, len(submits))
+        lines.ended()
+        lost = n_lost(env, len(submits))
     print("\n".join([*found["errors"][:3], _table(found["times"])]))
     return [
         Row(f"{N_SITES} sites: acknowledged answers not in the database, of {len(submits):,}", lost, "", "0"),
@@ -43,19 +41,6 @@ def measure() -> list[Row]:
         Row(f"{N_SITES} sites: clients", found["used"][CLIENTS] / found["seconds"] * 100, "% of a core"),
         Row(f"{N_SITES} sites: the machine", found["used"][MACHINE] / found["seconds"] * 100, "% of a core"),
     ]
-
-
-@contextmanager
-def _lines(stack: Stack, classes: list[int]) -> Iterator[list[int]]:
-    """The ports at which the sites are."""
-    command = [sys.executable, "-m", "tests.bench.slow_lines"]
-    lines = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    _tell(lines, json.dumps({"port": stack.ports["https"], "lines": [LINES[one] for one in classes]}))
-    assert lines.stdout is not None
-    try:
-        yield json.loads(lines.stdout.readline())
-    finally:
-        lines.communicate()
 
 
 def _table(times: dict[str, list[float]]) -> str:

@@ -1,24 +1,16 @@
 """The pages of a coordinator's first day with a bank of 100,000 questions, on both databases.
 
-Each database is measured by a process of its own (``python -m tests.bench.first_day N``), which makes the bank and
-prints one JSON object. Before the upload all images are missing; after it seven in a thousand are, and three are lost
-or being searched, and a tenth of the questions is in a draft. Milliseconds of processors: of this process, and of the
-one of PostgreSQL that answers it.
+Before the upload all images are missing; after it seven in a thousand are, and three are lost or being searched, and a
+tenth of the questions is in a draft. Milliseconds of processors.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import time
-from pathlib import Path
 from typing import Any
 
 from tests.bench.bank_page import fill
-from tests.bench.measuring import coordinator, told_by
+from tests.bench.measuring import analyze, asked_in_turns, coordinator, told_in_tests
 from tests.bench.rows import Row, on_both_databases, percentile
-from tests.large_frames import with_large_frame
 
 N_QUESTIONS = 100_000
 TIMES = 40  # each page
@@ -30,8 +22,7 @@ def measure() -> list[Row]:
 
 
 def _measured(name: str, url: str) -> list[Row]:
-    test = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": url}
-    told = told_by("first_day", N_QUESTIONS, database_url=url, **test)
+    told = told_in_tests(run, N_QUESTIONS, database_url=url)
     beside = "profile", percentile(told.pop("profile")[0], 0.95)
     rows = [
         Row(f"{name}: {page}, {n} queries, p95", percentile(ms, 0.95), "ms", "100", *beside)
@@ -42,22 +33,14 @@ def _measured(name: str, url: str) -> list[Row]:
 
 def run(n: int) -> dict[str, Any]:
     """Of each page the milliseconds of each time, and how many queries it asks."""
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-    from django.db import connection
-
-    call_command("migrate", verbosity=0)
-    bank, client, cursor = fill(n, is_answered=False), coordinator(), connection.cursor()
-    if connection.vendor == "postgresql":
-        cursor.execute("SET max_parallel_workers_per_gather TO 0")  # their time is nobody's
+    bank, client = fill(n, is_answered=False), coordinator()
     _name_images(bank)
-    cursor.execute("ANALYZE")
-    found = {f"before the upload: {name}": told for name, told in _asked(client, _pages(bank.slug)).items()}
+    analyze()
+    before = asked_in_turns(client, _pages(bank.slug), TIMES)
     one = _uploaded(bank)
-    cursor.execute("ANALYZE")
-    return found | _asked(client, _pages(bank.slug, one))
+    analyze()
+    found = {f"before the upload: {name}": told for name, told in before.items()}
+    return found | asked_in_turns(client, _pages(bank.slug, one), TIMES)
 
 
 def _pages(bank: str, one: Any = None) -> dict[str, str]:
@@ -86,36 +69,6 @@ def _pages(bank: str, one: Any = None) -> dict[str, str]:
         "rounds": "/rounds/",
         "draft of a round": f"/rounds/{one.slug}/",
     }
-
-
-@with_large_frame  # else it would be luck how many calls deep the slow part of a page begins
-def _asked(client: Any, pages: dict[str, str]) -> dict[str, tuple[list[float], int]]:
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
-    found: dict[str, tuple[list[float], int]] = {}
-    for name, address in pages.items():
-        with CaptureQueriesContext(connection) as queries:
-            response = client.get(address)
-        if response.status_code != 200:
-            raise RuntimeError(f"{address} answered {response.status_code}")
-        found[name] = [], len(queries)
-    for _turn in range(TIMES):  # all in turns, so that what else the machine does comes upon all
-        for name, address in pages.items():
-            begun = _processor()
-            client.get(address)
-            found[name][0].append(_processor() - begun)
-    return found
-
-
-def _processor() -> float:
-    """Milliseconds that this process and its server took so far."""
-    from django.db import connection
-
-    ms = 1000 * time.process_time()
-    if connection.vendor == "postgresql":
-        ms += int(Path(f"/proc/{connection.connection.info.backend_pid}/schedstat").read_text().split()[0]) / 1e6
-    return ms
 
 
 def _name_images(bank: Any) -> None:
@@ -154,8 +107,3 @@ def _uploaded(bank: Any) -> Any:
     plan = draw_sample(bank, actor=None, at=now)
     reviewers = [make_person(name, Role.REVIEWER) for name in ("Rita", "Remo")]
     return create_round(plan, name="Spring", reviewers=reviewers, actor=reviewers[0], at=now)
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-    print(json.dumps(run(int(sys.argv[1]))))

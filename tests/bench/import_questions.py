@@ -1,15 +1,13 @@
 """Import speed: a synthetic question file into the bank, beside ``bulk_create`` of the same rows in the same run.
 
-Each database is measured by a process of its own (``python -m tests.bench.import_questions FILE``), which prints one
-JSON object; a further process writes one row every 50 ms meanwhile and tells how long it waited. 60,000 questions, or
-as many as REXVQA_BENCH_QUESTIONS says (572419 is the whole size: 1.3 GB, minutes).
+A further process writes one row every 50 ms meanwhile and tells how long it waited. 60,000 questions, or as many as
+REXVQA_BENCH_QUESTIONS says (572419 is the whole size: 1.3 GB, minutes).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.bench.measuring import told_by
+from tests.bench.measuring import peak_mb, told_by
 from tests.bench.question_file import write_question_file
 from tests.bench.rows import Row, on_both_databases, percentile
 
@@ -38,29 +36,21 @@ def measure() -> list[Row]:
 
 
 def _measured(name: str, path: Path, url: str) -> list[Row]:
-    told = told_by("import_questions", path, database_url=url)
-    waits, written = told["waits"], told["written"]
+    told = told_by(run, str(path), database_url=url)
+    n, rate, waits, written = told["n_questions"], told["rate"], told["waits"], told["written"]
+    each, beside = sum(written.values()) / n, ("checked, Django bulk_create", told["baseline_rate"])
     return [
-        Row(
-            *(f"{name}: import of {told['n_questions']:,} questions", told["rate"], "rows/s", "6,000"),
-            *("checked, Django bulk_create", told["baseline_rate"]),
-        ),
-        Row(
-            f"{name}: rows of tables, {sum(written.values()) / told['n_questions']:.2f} in {len(written)} a question",
-            told["rate"] * sum(written.values()) / told["n_questions"],
-            "rows/s",
-        ),
+        Row(f"{name}: import of {n:,} questions", rate, "rows/s", "6,000", *beside),
+        Row(f"{name}: rows of tables, {each:.2f} in {len(written)} a question", rate * each, "rows/s"),
         Row(f"{name}: memory", told["peak_mb"], "MB", "400"),
         Row(f"{name}: wait of another writer, p99 of {len(waits):,}", percentile(waits, 0.99), "ms", "300"),
         Row(f"{name}: wait of another writer, longest", max(waits), "ms", "300"),
     ]
 
 
-def prepared_file(n_questions: int = N_QUESTIONS, folder: Path | None = None) -> Path:
+def prepared_file(n_questions: int = N_QUESTIONS) -> Path:
     """The synthetic file, made once: 1.3 GB and about a minute for the whole size."""
-    path = (
-        (folder or Path(tempfile.gettempdir()) / "rexvqa-bench") / str(n_questions) / "metadata" / "train_vqa_data.json"
-    )
+    path = Path(tempfile.gettempdir(), "rexvqa-bench", str(n_questions), "metadata", "train_vqa_data.json")
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".part")
@@ -69,16 +59,11 @@ def prepared_file(n_questions: int = N_QUESTIONS, folder: Path | None = None) ->
     return path
 
 
-def run(path: Path) -> dict[str, Any]:
+def run(file: str) -> dict[str, Any]:
     """The measurements of the database that the environment names, which is empty and stays behind filled."""
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
+    path = Path(file)
     n_baseline, baseline_seconds = _bulk_created(path)
-    command = [sys.executable, "-m", "tests.bench.import_questions"]
+    command = [sys.executable, "-m", "tests.bench.child", "set-up", __name__, write_beside.__name__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
         before = _rows_of_tables()
         n_questions, seconds = _imported(path)
@@ -88,7 +73,7 @@ def run(path: Path) -> dict[str, Any]:
         "n_questions": n_questions,
         "rate": n_questions / seconds,
         "baseline_rate": n_baseline / baseline_seconds,
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
         "written": written,
         "waits": waits,
     }
@@ -142,9 +127,6 @@ def write_beside() -> list[float]:
     """Milliseconds that each write of one row takes, until standard input ends."""
     import select
 
-    import django
-
-    django.setup()
     from django.db import transaction
     from django.utils import timezone
 
@@ -228,12 +210,3 @@ def _identifier(kind: str, value: str, **more: Any) -> SourceIdentifier:
     from annotation.models import SourceIdentifier
 
     return SourceIdentifier(digest=identifier_digest(kind, value), kind=kind, value=value, **more)
-
-
-def _peak_mb() -> int:
-    """Of this process at its largest, which imports alone."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(Path(sys.argv[1])) if len(sys.argv) > 1 else write_beside()))

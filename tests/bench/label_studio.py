@@ -12,20 +12,21 @@ import secrets
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
-from tests.bench.pictures import Pictures
 from tests.bench.sites import previews
-from tests.browser.conftest import CHROMIUM_ARGUMENTS
+from tests.browsers import CHROMIUM_ARGUMENTS
 from tests.processes import free_port
 
 N_TASKS, N_TURNS, N_WARM, N_COLD = 45, 40, 2, 5
@@ -193,6 +194,46 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+class Pictures:
+    """Serves ``/anything/NAME`` until closed, to every origin: every task has addresses of its own for them.
+
+    ``previews`` are WebP by name.
+    """
+
+    def __init__(self, previews: dict[str, bytes]) -> None:
+        handler = type("PicturesHandler", (_Handler,), {"previews": previews})
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    previews: ClassVar[dict[str, bytes]]
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body in one packet: two would wait 40 ms for an acknowledgement
+
+    def do_GET(self) -> None:
+        body = self.previews.get(self.path.rpartition("/")[2])
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Type", "image/webp")
+        self.send_header("Content-Length", str(len(body or b"")))
+        self.send_header("Cache-Control", "private, max-age=3600")
+        self.send_header("Access-Control-Allow-Origin", "*")
+        self.end_headers()
+        self.wfile.write(body or b"")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: the table says what was measured."""
 
 
 # --- its pages ------------------------------------------------------------------------------------

@@ -8,26 +8,18 @@ second, ten times as often as anybody reads, and clients who never pause.
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from rexvqa_site import serving
-from rexvqa_site.serving import Children
-from tests.bench.measuring import filled, site_env
+from tests.bench.measuring import site_env
 from tests.bench.rows import Row, on_both_databases, percentile
-from tests.processes import ROOT, free_port, manage, worker_commands
+from tests.bench.under_load import Site, drive, fill, served
 from tests.ways_in import cookies_of
 
-N_READERS, N_PROCESSES, N_SLOW = 32, 4, 8
+N_READERS, N_SLOW = 32, 8
 N_WARM, N_PACED, N_FLAT_OUT, N_BARE = 1, 3, 5, 12  # cases, and rows of the baseline, of each reader
 BYTES_PER_SECOND = 10_000_000 / 8
 GOAL = "p99 150 ms, no error"
@@ -40,22 +32,20 @@ def measure() -> list[Row]:
 
 def _on(name: str, database_url: str) -> list[Row]:
     with site_env(database_url) as env:
-        way_in = _fill(env, N_READERS + N_SLOW, N_WARM + N_PACED + N_FLAT_OUT)
-        with _served(env, is_sqlite=not database_url) as site, _slow_readers(site.port, way_in):
-            _load(site, way_in, slice(0, N_WARM))
-            bare = _load(site, way_in, slice(0), n_bare=N_BARE)
-            paced = _load(site, way_in, slice(N_WARM, N_WARM + N_PACED), pause=1.0)
-            flat_out = _load(site, way_in, slice(N_WARM + N_PACED, None))
+        way_in = fill("load", env, N_READERS + N_SLOW, N_WARM + N_PACED + N_FLAT_OUT)
+        with served(env, is_sqlite=not database_url) as site, _slow_readers(site.port, way_in):
+            review(site, way_in, slice(0, N_WARM))
+            bare = review(site, way_in, slice(0), n_bare=N_BARE)
+            paced = review(site, way_in, slice(N_WARM, N_WARM + N_PACED), pause=1.0)
+            flat_out = review(site, way_in, slice(N_WARM + N_PACED, None))
     return [*_rows(f"{name}, {N_READERS} readers", paced, bare), *_rows(f"{name}, no pauses", flat_out, bare)]
 
 
 def _rows(name: str, found: dict[str, Any], bare: dict[str, Any]) -> list[Row]:
-    times = [one for step in STEPS for one in found["measured"][step]]
-    base = bare["measured"]["bare"]
+    times = [one for step in STEPS for one in found["times"][step]]
+    base = bare["times"]["bare"]
     against = "one-row insert, no pauses"
     errors = [*found["errors"], *bare["errors"]]
-    for error in errors[:3]:
-        print(error, file=sys.stderr)
     return [
         Row(f"{name}, p50", percentile(times, 0.50), "ms", "", against, percentile(base, 0.50)),
         Row(f"{name}, p99", percentile(times, 0.99), "ms", GOAL, against, percentile(base, 0.99)),
@@ -65,81 +55,12 @@ def _rows(name: str, found: dict[str, Any], bare: dict[str, Any]) -> list[Row]:
     ]
 
 
-# --- the site -------------------------------------------------------------------------------------
-def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> Any:
-    way_in = filled("load", env, n_readers, n_cases)
-    manage("collectstatic", "--verbosity", "0", "--no-input", env=env).check_returncode()
-    return way_in
-
-
-@dataclass(frozen=True)
-class Site:
-    port: int
-    pid: int  # of the web server
-
-    def work(self) -> float:
-        """Milliseconds of processor time that the web server has used, its child processes included."""
-        listed = subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(self.pid)], capture_output=True, text=True, check=True
-        )
-        fields = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in listed.stdout.split()]
-        return sum(int(used[11]) + int(used[12]) for used in fields) * 1000 / os.sysconf("SC_CLK_TCK")
-
-
-@contextlib.contextmanager
-def _served(env: dict[str, str], *, is_sqlite: bool) -> Iterator[Site]:
-    """The web server with the baseline added, and the worker, as the site starts them."""
-    port = free_port()
-    command = serving.web_command("127.0.0.1", port, workers=serving.web_workers(is_sqlite=is_sqlite))
-    command[-1] = "tests.bench.load_application:application"
-    children = Children(
-        {"web server": command, **worker_commands()},
-        {**env, "PYTHONPATH": str(ROOT), "PORT": str(port)},
-        yields=serving.YIELDS,
-    )
-    try:
-        for name in children.commands:
-            children.start(name)
-        serving.wait_until_healthy(f"http://127.0.0.1:{port}", children)
-        yield Site(port, children.lives["web server"].process.pid)
-    finally:
-        children.stop()
-
-
-# --- the load -------------------------------------------------------------------------------------
-def _load(site: Site, way_in: dict[str, Any], cases: slice, *, pause: float = 0.0, n_bare: int = 0) -> dict[str, Any]:
-    """What all clients measured together, by kind of request, with errors, the seconds that it took, and the work."""
-    readers = [
-        {"number": number, "session": one["session"], "cases": one["cases"][cases]}
-        for number, one in enumerate(way_in["readers"][:N_READERS])
-    ]
-    clients = []
-    for n in range(N_PROCESSES):
-        orders = {"port": site.port, "readers": readers[n::N_PROCESSES], "n_readers": N_READERS, "pause": pause}
-        command = [sys.executable, "-m", "tests.bench.load_client"]
-        client = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        _tell(client, json.dumps({**orders, "n_bare": n_bare}))
-        clients.append(client)
-    for client in clients:
-        assert client.stdout is not None
-        client.stdout.readline()
-    start, work = time.perf_counter(), site.work()
-    for client in clients:
-        _tell(client, "go")
-    answers = [json.loads(client.communicate()[0]) for client in clients]
-    measured: dict[str, list[float]] = {}
-    for answer in answers:
-        for kind, times in answer["measured"].items():
-            measured.setdefault(kind, []).extend(times)
-    errors = [error for answer in answers for error in answer["errors"]]
-    seconds = time.perf_counter() - start
-    return {"measured": measured, "errors": errors, "seconds": seconds, "work": site.work() - work}
-
-
-def _tell(client: subprocess.Popen[str], line: str) -> None:
-    assert client.stdin is not None
-    client.stdin.write(line + "\n")
-    client.stdin.flush()
+def review(
+    site: Site, way_in: dict[str, Any], cases: slice, *, n: int = N_READERS, pause: float = 0.0, n_bare: int = 0
+) -> dict[str, Any]:
+    """What so many reviewers measured over these of their cases."""
+    readers = [{"session": one["session"], "cases": one["cases"][cases]} for one in way_in["readers"][:n]]
+    return drive(site, "review", readers, pause=pause, n_bare=n_bare)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import resource
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +16,8 @@ from typing import Any
 import django
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
+from tests.browsers import CHROMIUM_ARGUMENTS, find_chromium
+from tests.large_frames import with_large_frame
 from tests.processes import Server, environment, manage, printed_by
 from tests.ways_in import BACKEND
 
@@ -23,10 +29,25 @@ def site_env(database_url: str = "", **more: str) -> Iterator[dict[str, str]]:
         yield environment(Path(home), database_url, **{"DJANGO_SETTINGS_MODULE": "rexvqa_site.settings", **more})
 
 
-def told_by(subject: str, *words: object, database_url: str = "", **more: str) -> Any:
-    """What ``python -m tests.bench.SUBJECT WORDS`` prints in a new home."""
+def told_by(act: Callable[..., Any], *words: object, database_url: str = "", **more: str) -> Any:
+    """What ``act(*words)`` answers in a process and a new home of its own, on this database, which is migrated."""
     with site_env(database_url, **more) as env:
-        return printed_by(f"tests.bench.{subject}", *words, env=env)
+        return _answer("migrated", act, words, env)
+
+
+def told_in_tests(act: Callable[..., Any], *words: object, database_url: str = "", **more: str) -> Any:
+    """The same with the settings of tests."""
+    test = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": database_url}
+    return told_by(act, *words, database_url=database_url, **test, **more)
+
+
+def told_alone(act: Callable[..., Any], *words: object) -> Any:
+    """The same without a site; numpy has one thread, as in the processes of one."""
+    return _answer("none", act, words, os.environ | {"OPENBLAS_NUM_THREADS": "1"})
+
+
+def _answer(site: str, act: Callable[..., Any], words: tuple[object, ...], env: Mapping[str, str]) -> Any:
+    return printed_by("tests.bench.child", site, act.__module__, act.__name__, json.dumps(words), env=env)
 
 
 def filled(site: str, env: dict[str, str], *numbers: int) -> Any:
@@ -82,3 +103,71 @@ def coordinator() -> Any:
     client = Client(headers={"host": "localhost"})
     client.force_login(person, backend=BACKEND)
     return client
+
+
+def got(client: Any, address: str) -> Any:
+    """Its answer. Raises RuntimeError where that is another than a page."""
+    answer = client.get(address)
+    if answer.status_code != 200:
+        raise RuntimeError(f"{address} answered {answer.status_code}: {answer.content[:300]!r}")
+    return answer
+
+
+def n_queries(client: Any, address: str) -> int:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as queries:
+        got(client, address)
+    if os.environ.get("REXVQA_BENCH_VERBOSE"):
+        for one in sorted(queries, key=lambda one: -float(one["time"]))[:2]:
+            print(f"{address}: {one['time']} s {one['sql'][:3000]}", file=sys.stderr, flush=True)
+    return len(queries)
+
+
+@with_large_frame  # else it would be luck how many calls deep the slow part of a page begins
+def asked_in_turns(client: Any, pages: Mapping[str, str], n: int) -> dict[str, tuple[list[float], int]]:
+    """Of each page milliseconds of processors, n times after a first one, and how many queries it asks.
+
+    All in turns, so that what else the machine does comes upon all.
+    """
+    found: dict[str, tuple[list[float], int]] = {
+        name: ([], n_queries(client, address)) for name, address in pages.items()
+    }
+    for _turn in range(n):
+        for name, address in pages.items():
+            begun = processor()
+            got(client, address)
+            found[name][0].append(processor() - begun)
+    return found
+
+
+def processor() -> float:
+    """Milliseconds that this process, and the one of PostgreSQL that answers it, took so far."""
+    from django.db import connection
+
+    ms = 1000 * time.process_time()
+    if connection.vendor == "postgresql":
+        ms += int(Path(f"/proc/{connection.connection.info.backend_pid}/schedstat").read_text().split()[0]) / 1e6
+    return ms
+
+
+def analyze() -> None:
+    """So that PostgreSQL knows what the tables hold, and asks no other processes, whose time is nobody's."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+        if connection.vendor == "postgresql":
+            cursor.execute("SET max_parallel_workers_per_gather TO 0")
+
+
+def seconds(act: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    act()
+    return time.perf_counter() - begun
+
+
+def peak_mb() -> float:
+    """Of this process at its largest."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

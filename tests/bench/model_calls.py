@@ -1,25 +1,21 @@
 """Questions with two prepared images each, asked of the stand-in server, beside a bare loop that posts the same bytes.
 
-Each database is measured by a process of its own (``python -m tests.bench.model_calls MS N``), which prints one
-JSON object. The stand-in is a process, too.
+The stand-in is a process of its own.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.bench import turns_beside_calls
-from tests.bench.measuring import told_by
+from tests.bench.measuring import peak_mb, seconds, told_by
 from tests.bench.rows import Row, median, on_both_databases
-from tests.browser.conftest import find_chromium
+from tests.browsers import find_chromium
 from tests.processes import ROOT
 
 N_QUESTIONS = 2_000
@@ -40,7 +36,7 @@ def _measured(name: str, url: str) -> list[Row]:
         connections = SLOW_CONNECTIONS if milliseconds else CONNECTIONS
         with _stand_in(milliseconds) as endpoint:
             asked = {"REXVQA_MODEL_ENDPOINTS": f"{endpoint} connections={connections}"}
-            told = told_by("model_calls", milliseconds, n_questions, database_url=url, **asked)
+            told = told_by(run, milliseconds, n_questions, database_url=url, **asked)
         what = f"answering after {milliseconds} ms, {connections} connections" if milliseconds else "answering at once"
         goal = "144" if milliseconds else "100"
         title = f"{name}: questions with 2 images a second, {what} ({told['mb']:.0f} MB)"
@@ -81,9 +77,6 @@ def _stand_in(milliseconds: int) -> Iterator[str]:
 
 def run(milliseconds: int, n_questions: int) -> dict[str, Any]:
     """The measurements of the database that the environment names, which is emptied first."""
-    import django
-
-    django.setup()
     from django.core.management import call_command
     from django.utils import timezone
 
@@ -91,17 +84,14 @@ def run(milliseconds: int, n_questions: int) -> dict[str, Any]:
     from annotation.model_calls.next_calls import tally
     from annotation.models import CallBatch
 
-    call_command("migrate", verbosity=0)
     call_command("flush", verbosity=0, interactive=False)
     batch = filled(n_questions)
-    start = time.perf_counter()
-    ask_endpoint("stand-in", clock=timezone.now)
-    seconds = time.perf_counter() - start
+    spent = seconds(lambda: ask_endpoint("stand-in", clock=timezone.now))
     batch = CallBatch.objects.get(pk=batch.pk)
     assert tally(batch).n_done == n_questions, (batch.state, batch.paused_because)
-    megabytes = _peak_memory()
+    megabytes = peak_mb()
     baseline = _posted(batch, SLOW_CONNECTIONS if milliseconds else 1)
-    return {"per_second": n_questions / seconds, "baseline": baseline, "mb": megabytes}
+    return {"per_second": n_questions / spent, "baseline": baseline, "mb": megabytes}
 
 
 def filled(n_questions: int) -> Any:
@@ -110,6 +100,7 @@ def filled(n_questions: int) -> Any:
     from datetime import timedelta
 
     import numpy as np
+    from django.db.models import OuterRef, Subquery
     from django.utils import timezone
     from PIL import Image as Picture
 
@@ -117,7 +108,7 @@ def filled(n_questions: int) -> Any:
     from annotation.enums import ImageState
     from annotation.imaging.kernels.picture_policies import STORED
     from annotation.ingest import storage
-    from annotation.models import Image, ModelCall, ModelPicture
+    from annotation.models import Image, ModelCall, ModelPicture, Revision
     from tests.annotation.model_calls.simulated_calls import NOON, make_batch, make_permission
     from tests.annotation.review.cases import make_bank
 
@@ -129,36 +120,19 @@ def filled(n_questions: int) -> Any:
         file = io.BytesIO()
         greys = (smooth + draw.normal(0, 2, smooth.shape)).clip(0, 255).astype(np.uint8)
         Picture.fromarray(greys).save(file, "PNG", compress_level=1)
-        pictures.append((storage.store_by_hash(file.getvalue()), len(file.getvalue())))
+        stored = {"sha256": storage.store_by_hash(file.getvalue()), "n_bytes": len(file.getvalue())}
+        pictures.append({**stored, "policy": STORED, "width": SIDES[0], "height": SIDES[1], "made_at": NOON})
     bank = make_bank("Asked")
     permission = make_permission(bank, expires_at=timezone.now() + timedelta(days=1))
     batch = make_batch(n_questions, bank=bank, permission=permission, images=SentImages.ALL, picture_policy=STORED)
-    ModelCall.objects.update(exam_id=_exam_of_revision())
+    asked = Revision.objects.filter(pk=OuterRef("revision")).values("question__exam")[:1]
+    ModelCall.objects.update(exam_id=Subquery(asked))
     Image.objects.update(state=ImageState.AVAILABLE)
     ModelPicture.objects.bulk_create(
-        (
-            ModelPicture(
-                image_id=pk,
-                policy=STORED,
-                sha256=pictures[pk % N_PICTURES][0],
-                width=SIDES[0],
-                height=SIDES[1],
-                n_bytes=pictures[pk % N_PICTURES][1],
-                made_at=NOON,
-            )
-            for pk in Image.objects.values_list("pk", flat=True)
-        ),
+        (ModelPicture(image_id=pk, **pictures[pk % N_PICTURES]) for pk in Image.objects.values_list("pk", flat=True)),
         batch_size=1_000,
     )
     return batch
-
-
-def _exam_of_revision() -> Any:
-    from django.db.models import OuterRef, Subquery
-
-    from annotation.models import Revision
-
-    return Subquery(Revision.objects.filter(pk=OuterRef("revision")).values("question__exam")[:1])
 
 
 def _posted(batch: Any, connections: int) -> float:
@@ -173,14 +147,9 @@ def _posted(batch: Any, connections: int) -> float:
     bodies = [request_of(call).body for call in calls]
     url = f"{settings.MODEL_ENDPOINTS[0].url}/chat/completions"
     shares = [(bodies * (2 if connections > 1 else 1))[first::connections] for first in range(connections)]
-    found = []
     with ThreadPoolExecutor(connections) as threads:
-        for _turn in range(3):
-            start = time.perf_counter()
-            for _done in threads.map(_post_all, [url] * connections, shares):
-                pass
-            found.append(sum(map(len, shares)) / (time.perf_counter() - start))
-    return median(found)
+        spent = [seconds(lambda: list(threads.map(_post_all, [url] * connections, shares))) for _turn in range(3)]
+    return sum(map(len, shares)) / median(spent)
 
 
 def _post_all(url: str, bodies: list[bytes]) -> None:
@@ -189,15 +158,3 @@ def _post_all(url: str, bodies: list[bytes]) -> None:
     with requests.Session() as session:
         for body in bodies:
             session.post(url, data=body, headers={"Content-Type": "application/json"}).raise_for_status()
-
-
-def _peak_memory() -> float:
-    """Of this process, in megabytes."""
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rexvqa_site.settings")
-    print(json.dumps(run(int(sys.argv[1]), int(sys.argv[2]))))

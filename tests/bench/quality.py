@@ -1,22 +1,18 @@
 """Checks of questions per second, and near-duplicates of a whole bank beside scikit-learn's brute force in one run.
 
 41,007 made-up questions, or as many as REXVQA_BENCH_DUPLICATES says (572419 is the size of the training file: minutes).
-Each way is measured in a process of its own (``python -m tests.bench.quality WAY N``), which prints one JSON object, so
-that its memory is its own. The baseline compares the first ROWS questions with all and is multiplied up.
+Each way is measured in a process of its own, so that its memory is its own. The baseline compares the first ROWS
+questions with all and is multiplied up.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import resource
-import sys
 import time
-from typing import Any
 
 from tests.bench.made_up_questions import made_up
+from tests.bench.measuring import peak_mb, told_alone
 from tests.bench.rows import Row
-from tests.processes import printed_by
 
 N_CHECKED, N_COMPARED, N_SMALL = 20_000, 41_007, 1_240
 ROWS = 2_000
@@ -25,10 +21,11 @@ THRESHOLD = 0.9
 
 def measure() -> list[Row]:
     n = int(os.environ.get("REXVQA_BENCH_DUPLICATES", N_COMPARED))
-    checked, compared, baseline = _told("check", N_CHECKED), _told("compare", n), _told("baseline", n)
+    checked, compared = told_alone(run_check, N_CHECKED), told_alone(run_compare, n)
+    baseline = told_alone(run_baseline, n)
     goal = "60" if n <= N_COMPARED else "1,200"
-    both = _told("both", N_SMALL)
-    embedded = _told("embedded", min(n, N_COMPARED))
+    both = told_alone(run_both, N_SMALL)
+    embedded = told_alone(run_embedded, min(n, N_COMPARED))
     name = f"near-duplicates of {n:,} questions"
     return [
         Row("checks of one question", checked["per_second"], "questions/s", "5,000"),
@@ -40,11 +37,6 @@ def measure() -> list[Row]:
         Row("similarity of vectors of 384", embedded["seconds"], "s", "60", "by TF-IDF", compared["seconds"]),
         Row("similarity of vectors: peak memory", embedded["peak_mb"], "MB", "1,000", "by TF-IDF", compared["peak_mb"]),
     ]
-
-
-def _told(way: str, n: int) -> Any:
-    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # as in the processes of the site
-    return printed_by("tests.bench.quality", way, n, env=alone)
 
 
 def _texts(n: int) -> list[str]:
@@ -74,7 +66,7 @@ def run_compare(n: int) -> dict[str, float]:
         "seconds": time.perf_counter() - begun,
         "processor_seconds": time.process_time() - used,
         "pairs": found.n_pairs,
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
     }
 
 
@@ -90,7 +82,7 @@ def run_embedded(n: int) -> dict[str, float]:
     unit = np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
     begun = time.perf_counter()
     found = near_vectors(unit, THRESHOLD)
-    return {"seconds": time.perf_counter() - begun, "pairs": found.n_pairs, "peak_mb": _peak_mb()}
+    return {"seconds": time.perf_counter() - begun, "pairs": found.n_pairs, "peak_mb": peak_mb()}
 
 
 def run_both(n: int) -> dict[str, float]:
@@ -114,19 +106,4 @@ def run_baseline(n: int) -> dict[str, float]:
     made = time.perf_counter()
     search.radius_neighbors(rows[:ROWS])
     seconds = made - begun + (time.perf_counter() - made) * n / min(n, ROWS)
-    return {"seconds": seconds, "peak_mb": _peak_mb()}
-
-
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-if __name__ == "__main__":
-    ways = {
-        "check": run_check,
-        "compare": run_compare,
-        "embedded": run_embedded,
-        "both": run_both,
-        "baseline": run_baseline,
-    }
-    print(json.dumps(ways[sys.argv[1]](int(sys.argv[2]))))
+    return {"seconds": seconds, "peak_mb": peak_mb()}

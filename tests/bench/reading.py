@@ -11,13 +11,10 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from tests.bench.measuring import filled, served_in_chromium, site_env
-from tests.bench.review_page import EARLY, LATE, _memory, logged_in
-from tests.bench.rows import Row, median, percentile
+from tests.bench.review_page import EARLY, GOALS, LATE, WATCH, _memory, held_rows, logged_in
+from tests.bench.rows import Row, p50_and_p95
 
 N_WARM = 2
-WATCH = """() => addEventListener("keydown", (event) => {
-    if (event.key === "Enter") window.pressedAt = performance.now();
-}, { capture: true })"""
 SHOWN = "() => performance.getEntriesByName('case shown').length"
 
 
@@ -42,12 +39,8 @@ def _rows(browser: Browser, address: str, way_in: dict[str, Any]) -> list[Row]:
     page.context.close()
     turns = times[N_WARM:]
     return [
-        Row("submit to the next case, whole, p50", median(turns), "ms", "60 ms"),
-        Row("the same, p95", percentile(turns, 0.95), "ms", "120 ms"),
-        *(
-            Row(f"{what} at case {LATE}", held[LATE][what], "MB", "bounded", f"at case {EARLY}", held[EARLY][what])
-            for what in held[LATE]
-        ),
+        *p50_and_p95("submit to the next case, whole", turns, GOALS),
+        *held_rows(held),
     ]
 
 

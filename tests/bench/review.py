@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.bench import review_page
+from tests.bench import review_page, sites
 from tests.bench.measuring import in_test_database
-from tests.bench.rows import Row, median, percentile
+from tests.bench.rows import Row, p50_and_p95
 
 N_CASES = 220
 N_WARM = 20
@@ -27,13 +27,11 @@ def measure() -> list[Row]:
 
 
 def _rows(bare: list[float], turns: dict[str, list[float]]) -> list[Row]:
-    rows = []
-    for name, times in turns.items():
-        rows += [
-            Row(f"{name}, p50", median(times), "ms", GOAL, "one-row insert view, p50", median(bare)),
-            Row(f"{name}, p95", percentile(times, 0.95), "ms", GOAL, "the same, p95", percentile(bare, 0.95)),
-        ]
-    return rows
+    return [
+        row
+        for name, times in turns.items()
+        for row in p50_and_p95(name, times, (GOAL, GOAL), "one-row insert view", bare)
+    ]
 
 
 def _times() -> tuple[list[float], dict[str, list[float]]]:
@@ -42,12 +40,13 @@ def _times() -> tuple[list[float], dict[str, list[float]]]:
     from django.test import Client
     from django.urls import reverse
 
-    from annotation.models import Image
+    from annotation.models import Image, ReviewRound, User
     from tests.annotation.case.sent import event, fields, seen
     from tests.annotation.review.cases import as_post, assignments_of, good_judgement
 
     settings.ROOT_URLCONF = with_bare_view()
-    reviewer, review_round = _round()
+    sites.review(N_CASES)
+    reviewer, review_round = User.objects.get(), ReviewRound.objects.get()
     client = Client(SERVER_NAME="127.0.0.1", headers={"hx-request": "true"})
     client.force_login(reviewer)
     judgement = as_post(good_judgement(comment="The sign is named, the place is not."))
@@ -82,30 +81,6 @@ def _timed(request: Callable[..., Any], address: str, data: dict[str, Any] | Non
     if response.status_code >= 300:
         raise RuntimeError(f"{response.status_code} from {address}")
     return took
-
-
-def _round() -> tuple[Any, Any]:
-    """A reviewer and a round in which every question has two images with renditions."""
-    from annotation.enums import Role
-    from annotation.models import Image, Membership, Rendition, User
-    from tests.annotation.review.cases import NOON, make_round
-    from tests.annotation.review.pixels import give_pixels
-
-    reviewer = User.objects.create_user("reviewer@example.org", "correct horse battery", name="Reviewer")
-    Membership.objects.create(user=reviewer, role=Role.REVIEWER, granted_at=NOON)
-    review_round = make_round(reviewer, n_questions=N_CASES, name="Bench")
-    images = list(Image.objects.all())
-    give_pixels(images[0], seed=1)
-    for image in images[1:]:
-        image.display, image.state = images[0].display, images[0].state
-    Image.objects.bulk_update(images[1:], ["display", "state"])
-    made = list(
-        Rendition.objects.filter(image=images[0]).values("kind", "width", "height", "bits", "n_bytes", "sha256")
-    )
-    Rendition.objects.bulk_create(
-        Rendition(image=image, created_at=NOON, **fields) for image in images[1:] for fields in made
-    )
-    return reviewer, review_round
 
 
 def with_bare_view() -> ModuleType:

@@ -17,13 +17,17 @@ from playwright.sync_api import Browser, BrowserContext, Page, Request
 from tests.bench import label_studio
 from tests.bench.label_studio import Measured
 from tests.bench.measuring import chromium, filled, served_in_chromium, site_env
-from tests.bench.rows import Row, median, percentile
+from tests.bench.rows import Row, median, p50_and_p95
 
 N_TURNS, N_WARM, N_COLD = 40, 2, 5
 EARLY, LATE = 10, 200  # cases after which the memory of one page is measured
 STEP_ONE = ("2", "e")
 STEP_TWO = ("5", "5", "5", "5", "1", "1", "a")
 MEGABYTE = 1_000_000
+GOALS = "60 ms", "120 ms"
+WATCH = """() => addEventListener("keydown", (event) => {
+    if (event.key === "Enter") window.pressedAt = performance.now();
+}, { capture: true })"""
 # The same page without what it prepares: it never hears of the cases that come next.
 UNPREPARED = """() => {
     const parse = JSON.parse;
@@ -44,11 +48,8 @@ def measure() -> list[Row]:
 
 
 def _rows(browser: Browser, address: str, way_in: dict[str, Any], theirs: Measured | None) -> list[Row]:
-    session, case, start = (
-        way_in["session"],
-        f"/review/{way_in['case']}/",
-        f"/review/rounds/{way_in['round']}/continue/?begin",
-    )
+    session, case = way_in["session"], f"/review/{way_in['case']}/"
+    start = f"/review/rounds/{way_in['round']}/continue/?begin"
     colds, weights = zip(*(_cold(browser, address, session, case) for _ in range(N_COLD)), strict=True)
     previews, fulls = zip(*colds, strict=True)
     page = logged_in(browser, address, session).new_page()
@@ -61,23 +62,26 @@ def _rows(browser: Browser, address: str, way_in: dict[str, Any], theirs: Measur
     ready, held = _long_sitting(page)
     page.context.close()
     return [
-        *_turn_rows("the images of the next case painted", [t[0] for t in ready], [t[0] for t in bare]),
-        *_turn_rows("question and images on screen", [t[1] for t in ready], [t[1] for t in bare]),
+        *(
+            row
+            for n, what in enumerate(("the images of the next case painted", "question and images on screen"))
+            for row in p50_and_p95(
+                f"submit to {what}", [t[n] for t in ready], GOALS, "nothing prepared", [t[n] for t in bare]
+            )
+        ),
         *_beside([t[1] for t in ready], fulls, theirs),
         Row("cold page to both previews, median", median(previews), "ms", "300 ms"),
         Row("cold page to both at full depth, median", median(fulls), "ms", "700 ms"),
         Row("page weight without images, compressed", max(weights) / 1000, "kB", "120 kB"),
-        *(
-            Row(f"{what} at case {LATE}", held[LATE][what], "MB", "bounded", f"at case {EARLY}", held[EARLY][what])
-            for what in held[LATE]
-        ),
+        *held_rows(held),
     ]
 
 
-def _turn_rows(what: str, ready: list[float], bare: list[float]) -> list[Row]:
+def held_rows(held: dict[int, dict[str, float]]) -> list[Row]:
+    """The memory of the page, late beside early."""
     return [
-        Row(f"submit to {what}, p50", median(ready), "ms", "60 ms", "nothing prepared", median(bare)),
-        Row("the same, p95", percentile(ready, 0.95), "ms", "120 ms", "the same", percentile(bare, 0.95)),
+        Row(f"{what} at case {LATE}", held[LATE][what], "MB", "bounded", f"at case {EARLY}", held[EARLY][what])
+        for what in held[LATE]
     ]
 
 
@@ -87,10 +91,7 @@ def _beside(turns: list[float], colds: Sequence[float], theirs: Measured | None)
         return []
     name = theirs.name
     return [
-        Row(
-            "submit to the whole next case at full depth, p50", median(turns), "ms", "60 ms", name, median(theirs.turns)
-        ),
-        Row("the same, p95", percentile(turns, 0.95), "ms", "120 ms", "the same", percentile(theirs.turns, 0.95)),
+        *p50_and_p95("submit to the whole next case at full depth", turns, GOALS, name, theirs.turns),
         Row("cold page to both images, ours at full depth", median(colds), "ms", "700 ms", name, median(theirs.colds)),
     ]
 
@@ -187,11 +188,7 @@ def turn(page: Page, *, hurry: bool = False) -> tuple[float, float]:
         _prepared(page)
     _commit(page, *STEP_ONE)
     page.locator("#case-form[data-step=judge]").wait_for()
-    page.evaluate(
-        """() => addEventListener("keydown", (event) => {
-            if (event.key === "Enter") window.pressedAt = performance.now();
-        }, { capture: true })"""
-    )
+    page.evaluate(WATCH)
     before = page.url
     _commit(page, *STEP_TWO)
     page.wait_for_function("(before) => location.href !== before", arg=before)

@@ -44,6 +44,17 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
+def p50_and_p95(
+    name: str, values: Sequence[float], goals: tuple[str, str], beside: str = "", others: Sequence[float] = ()
+) -> list[Row]:
+    """Milliseconds, each beside the same share of others."""
+    rows = []
+    for word, share, goal in (("p50", 0.50, goals[0]), ("p95", 0.95, goals[1])):
+        base = percentile(others, share) if others else None
+        rows.append(Row(f"{name}, {word}", percentile(values, share), "ms", goal, beside, base))
+    return rows
+
+
 def median(values: Iterable[float]) -> float:
     return statistics.median(values)
 

@@ -1,18 +1,14 @@
 """The pages of a run of 164,028 calls (41,007 questions in four orders): milliseconds, queries, on both databases.
 
-Each database is measured by a process of its own (``python -m tests.bench.run_page N``), which prints one JSON object.
-Beside each page stands one query that counts the calls by their option, for which there is no index.
+Beside each page stands one query that counts the calls by their option, for which there is no index. Milliseconds of
+processors.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-import time
-from functools import partial
 from typing import Any
 
-from tests.bench.measuring import coordinator, told_by
+from tests.bench.measuring import analyze, asked_in_turns, coordinator, processor, told_in_tests
 from tests.bench.rows import Row, median, on_both_databases, percentile
 
 N_QUESTIONS, N_ORDERS = 41_007, 4
@@ -26,60 +22,42 @@ def measure() -> list[Row]:
 
 
 def _measured(name: str, url: str) -> list[Row]:
-    test = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": url}
-    measured = told_by("run_page", N_QUESTIONS, database_url=url, **test)
-    n_calls = f"{N_QUESTIONS * N_ORDERS:,} calls"
+    told = told_in_tests(run, N_QUESTIONS, database_url=url)
+    name = f"{name}: {N_QUESTIONS * N_ORDERS:,} calls"
     return [
         *(
-            Row(f"{name}: {n_calls}, {page}, p95", percentile(spent, 0.95), "ms", "100", "one count", measured["count"])
-            for page, spent in measured["times"].items()
+            Row(f"{name}, {page}, p95", percentile(spent, 0.95), "ms", "100", "one count", told["count"])
+            for page, (spent, _n) in told["pages"].items()
         ),
-        Row(f"{name}: {n_calls}, most queries of one page", measured["queries"], "queries", "12"),
+        Row(f"{name}, most queries of one page", max(n for _spent, n in told["pages"].values()), "queries", "12"),
     ]
 
 
 def run(n: int) -> dict[str, Any]:
-    from django.core.management import call_command
-    from django.db import connection
     from django.test import override_settings
-    from django.test.utils import CaptureQueriesContext
     from django.urls import reverse
 
     from tests.readerstudy.model_runs.made import STAND_IN
 
-    call_command("migrate", verbosity=0)
     client = coordinator()
     with override_settings(MODEL_ENDPOINTS=(STAND_IN,)):
         batch = asked(n)
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE")
+        analyze()
         whole, raw = reverse("model-run", args=[batch.public_id]), reverse("model-run-calls", args=[batch.public_id])
         pages = {"page of the run": whole, "raw answers": raw, "list of runs": reverse("model-runs")}
-        times: dict[str, list[float]] = {}
-        queries = 0
-        for name, address in pages.items():
-            for _warm in range(2):
-                with CaptureQueriesContext(connection) as captured:
-                    status = client.get(address).status_code
-                if status != 200:
-                    raise RuntimeError(f"{address} answered {status}")
-            queries = max(queries, len(captured))
-            times[name] = [_milliseconds(partial(client.get, address)) for _ in range(TIMES)]
-        return {"times": times, "queries": queries, "count": median(_milliseconds(_count) for _ in range(5))}
+        for address in pages.values():
+            client.get(address)  # what is made once is not counted
+        return {"pages": asked_in_turns(client, pages, TIMES), "count": median(_count() for _ in range(5))}
 
 
-def _milliseconds(act: Any) -> float:
-    begun = time.perf_counter()
-    act()
-    return 1000 * (time.perf_counter() - begun)
-
-
-def _count() -> None:
+def _count() -> float:
     from django.db.models import Count
 
     from annotation.models import ModelCall
 
+    begun = processor()
     list(ModelCall.objects.order_by().values_list("option").annotate(n=Count("pk")))
+    return processor() - begun
 
 
 def asked(n: int) -> Any:
@@ -114,10 +92,3 @@ def asked(n: int) -> Any:
     )
     end(run, BatchState.RUNNING)
     return run.batch
-
-
-if __name__ == "__main__":
-    import django
-
-    django.setup()
-    print(json.dumps(run(int(sys.argv[1]))))

@@ -1,8 +1,9 @@
 """The pages of a coordinator of a large site: 2,000,000 questions on 570,000 exams, 3,000,000 responses, on PostgreSQL.
 
 ``python -m tests.bench scale`` makes the rows by SQL, which takes some ten minutes and 6 GB, in a database of its own;
-REXVQA_BENCH_SCALE says another number of questions. ``python -m tests.bench.scale make N`` and ``... ask`` do one
-of the two in the database of TEST_DATABASE_URL, so that two programs can be asked on the same rows.
+REXVQA_BENCH_SCALE says another number of questions. ``python -m tests.bench.child migrated tests.bench.scale make [N]``
+and ``... ask`` do one of the two in the database of TEST_DATABASE_URL with the settings of tests, so that two programs
+can be asked on the same rows.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ import sys
 import time
 from typing import Any
 
-from tests.bench.first_day import _processor
-from tests.bench.measuring import coordinator, told_by
+from tests.bench.measuring import analyze, asked_in_turns, coordinator, told_in_tests
 from tests.bench.rows import Row, median, percentile
 from tests.processes import postgres_url, temporary_database
 
@@ -48,18 +48,11 @@ def measure() -> list[Row]:
         return []
     n = int(os.environ.get("REXVQA_BENCH_SCALE", N_QUESTIONS))
     with temporary_database(server, DATABASE) as url:
-        test = {"DJANGO_SETTINGS_MODULE": "tests.settings", "TEST_DATABASE_URL": url}
-        told_by("scale", "make", n, database_url=url, **test)
-        told = told_by("scale", "ask", database_url=url, **test)
+        told_in_tests(make, n, database_url=url)
+        told = told_in_tests(ask, database_url=url)
+    name = f"{n:,} questions: {{}}, {{}} queries, p95 of {TIMES}"
     return [
-        Row(
-            f"{n:,} questions: {page}, {queries} queries, p95 of {len(ms)}",
-            percentile(ms, 0.95),
-            "ms",
-            "100",
-            "median",
-            median(ms),
-        )
+        Row(name.format(page, queries), percentile(ms, 0.95), "ms", "100", "median", median(ms))
         for page, (ms, queries) in told.items()
     ]
 
@@ -67,14 +60,12 @@ def measure() -> list[Row]:
 def make(n: int) -> dict[str, float]:
     """Rows as an import, uploads and readers leave them; seconds of each table."""
     from django.apps import apps
-    from django.core.management import call_command
     from django.core.management.color import no_style
     from django.db import connection
     from django.utils import timezone
 
     from annotation.models import BankImport, QuestionBank
 
-    call_command("migrate", verbosity=0)
     now = timezone.now()
     bank = QuestionBank.objects.create(name="Large", slug="large", created_at=now)
     times = {"started_at": now, "heartbeat_at": now, "finished_at": now}
@@ -222,39 +213,9 @@ def _inserted(model: Any, n: int, cells: dict[str, Any]) -> str:
 
 def ask() -> dict[str, tuple[list[float], int]]:
     """Milliseconds of processors for each page, and how many queries it asks the first time."""
-    from django.core.cache import cache
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     from annotation.models import User
 
     User.objects.filter(email="coordinator@example.org").update(email=f"{time.time()}@example.org")  # asked before
     client = coordinator()
-    with connection.cursor() as cursor:
-        cursor.execute("SET max_parallel_workers_per_gather TO 0")  # their time is nobody's
-    found: dict[str, tuple[list[float], int]] = {}
-    for name, address in PAGES.items():
-        with CaptureQueriesContext(connection) as queries:
-            response = client.get(address)
-        if response.status_code != 200:
-            raise RuntimeError(f"{address} answered {response.status_code}")
-        found[name] = [], len(queries)
-        if os.environ.get("REXVQA_BENCH_VERBOSE"):
-            for one in sorted(queries, key=lambda one: -float(one["time"]))[:2]:
-                print(f"{name}: {one['time']} s {one['sql'][:3000]}", file=sys.stderr, flush=True)
-    for _turn in range(TIMES):
-        for name, address in PAGES.items():
-            if os.environ.get("REXVQA_BENCH_COLD"):
-                cache.clear()
-            begun = _processor()
-            client.get(address)
-            found[name][0].append(_processor() - begun)
-    return found
-
-
-if __name__ == "__main__":
-    import django
-
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
-    django.setup()
-    print(json.dumps(make(int(sys.argv[2])) if sys.argv[1] == "make" else ask()))
+    analyze()
+    return asked_in_turns(client, PAGES, TIMES)

@@ -1,25 +1,20 @@
 """Agreement of all pairs of raters with bootstrap intervals, on a whole bank, beside scikit-learn in the same run.
 
 41,007 questions of five tasks on 10,000 exams, eleven raters, six panels, the draws of an analysis. Each way of drawing
-is measured in a process of its own (``python -m tests.bench.statistics WAY``), which prints one JSON object, so that
-its memory is its own. The baseline takes the kappas of ROUNDS draws by scikit-learn and is multiplied up to all draws.
+is measured in a process of its own, so that its memory is its own. The baseline takes the kappas of ROUNDS draws by
+scikit-learn and is multiplied up to all draws.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import resource
-import sys
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.bench.measuring import peak_mb, told_alone
 from tests.bench.rows import Row
-from tests.processes import printed_by
 
 TASKS = {"negation": 15_408, "presence": 14_452, "differential": 8_585, "location": 2_383, "geometric": 179}
 N_EXAMS, N_OPTIONS, SEED = 10_000, 4, 41_007
@@ -37,20 +32,15 @@ WAYS = {
 def measure() -> list[Row]:
     """Seconds and peak memory of each way of drawing."""
     rows = []
-    baseline = _told("baseline")
+    baseline = told_alone(run_baseline)
     for way, name in WAYS.items():
-        told = _told(way)
+        told = told_alone(run, way)
         pairs = way in ("by question", "by cluster")
         beside = ("kappas alone, scikit-learn", baseline[way]) if pairs else ()
         rows.append(Row(name, told["seconds"], "s", "5, 500 times" if pairs else "15", *beside))
         rows.append(Row(f"{name}: processor", told["processor_seconds"], "s"))
         rows.append(Row(f"{name}: peak memory", told["peak_mb"], "MB", "1,000"))
     return rows
-
-
-def _told(way: str) -> Any:
-    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # as in the processes of the site
-    return printed_by("tests.bench.statistics", way, env=alone)
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ def run(way: str) -> dict[str, float]:
     return {
         "seconds": time.perf_counter() - start,
         "processor_seconds": time.process_time() - used,
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mb": peak_mb(),
     }
 
 
@@ -138,7 +128,3 @@ def _drawn(n: int, members: list[NDArray[np.int64]] | None, rng: np.random.Gener
     if members is None:
         return rng.integers(n, size=n)
     return np.concatenate([members[one] for one in rng.integers(len(members), size=len(members))])
-
-
-if __name__ == "__main__":
-    print(json.dumps(run_baseline() if sys.argv[1] == "baseline" else run(sys.argv[1])))

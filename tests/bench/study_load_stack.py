@@ -20,10 +20,10 @@ import msgspec
 import psycopg2
 
 from tests.bench.capacity import PARTS, Costs, needs, table
-from tests.bench.load import Site
 from tests.bench.meter import CLIENTS, MACHINE, Meter
 from tests.bench.rows import Row, percentile
-from tests.bench.study_load import GOAL, INTERVAL, SECONDS, _lost, _read
+from tests.bench.study_load import GOAL, asked_turns, n_lost, read
+from tests.bench.under_load import Site
 from tests.processes import printed_by
 from tests.stack.parts import Stack
 
@@ -39,14 +39,14 @@ def measure() -> list[Row]:
         print("nginx is not installed: nothing was measured behind it.")
         return []
     numbers = [int(word) for word in os.environ.get("REXVQA_LOAD_READERS", READERS).split()]
-    n_turns = math.ceil(int(os.environ.get("REXVQA_LOAD_SECONDS", SECONDS)) / INTERVAL)
+    n_turns = asked_turns()
     with stacked() as stack:
         env = site_env(stack)
         way_in = printed_by("tests.bench.sites", "study_load", max(numbers), (len(numbers) + 1) * n_turns + 4, env=env)
         bare = _run(stack, way_in, numbers[0], n_turns, images=False)
         runs = [_run(stack, way_in, n, n_turns) for n in numbers]
         n_answers = sum(len(run["times"].get("submit", ())) for run in (bare, *runs))
-        lost = _lost(env, n_answers)
+        lost = n_lost(env, n_answers)
     costs = _costs(bare, runs[0])
     print(msgspec.json.encode(costs).decode(), table(costs, (50, 200, 1000, 3000)), sep="\n")
     rows = [row for run in (bare, *runs) for row in _rows(run, costs)]
@@ -81,7 +81,7 @@ def read_stack(stack: Stack, way_in: dict[str, Any], n_turns: int, **more: Any) 
     with closing(psycopg2.connect(stack.database.url)) as line, Meter(processes(stack)) as meter:
         line.autocommit = True  # each look is a transaction of its own
         size, before = _asked(line, SIZE), _asked(line, CONNECTIONS)
-        found = _read(site, way_in, n_turns, certificate=certificate, bare=False, **more)
+        found = read(site, way_in, n_turns, certificate=certificate, bare=False, **more)
         connections, grown = _asked(line, CONNECTIONS), _asked(line, SIZE) - size
     used, memory = _by_part(meter.seconds), _by_part(meter.megabytes)
     held = {"connections_before": before, "connections": connections, "grown": grown}
@@ -129,8 +129,6 @@ def _costs(bare: Run, whole: Run) -> Costs:
 
 
 def _rows(run: Run, costs: Costs) -> list[Row]:
-    for error in run["errors"][:3]:
-        print(error)
     name = f"{run['n']} readers{'' if run['images'] else ', no images'}"
     submit, seconds = run["times"].get("submit") or [math.nan], run["seconds"]
     rates = {"answers": len(submit) / seconds, "images": run["n_images"] / seconds}

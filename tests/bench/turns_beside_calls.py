@@ -1,20 +1,20 @@
 """A reviewer's turns while the worker asks a model at full speed, and the same turns without it, by turns.
 
 The site is served with its worker as ``manage.py serve`` does it; the reviewer never pauses. The run is made, resumed
-and paused by processes of their own (``python -m tests.bench.turns_beside_calls N``), as people do it from elsewhere.
+and paused by processes of their own (``order``), as people do it from elsewhere.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import time
 from typing import Any
 
-from tests.bench.load import Site, _fill, _load, _served
+from tests.bench.load import review
 from tests.bench.measuring import filled, served_in_chromium, site_env
 from tests.bench.review_page import logged_in, turn
-from tests.bench.rows import Row, percentile
+from tests.bench.rows import Row, p50_and_p95
+from tests.bench.under_load import Site, fill, served
 from tests.processes import printed_by
 
 N_QUESTIONS, CONNECTIONS = 60_000, 8
@@ -25,15 +25,12 @@ MADE, RESUMED, PAUSED = "made", "resumed", "paused"
 def measure_on(name: str, database_url: str, stand_in: str) -> list[Row]:
     """Rows for the table; ``stand_in``: its entry of REXVQA_MODEL_ENDPOINTS."""
     with site_env(database_url, **_asked(stand_in)) as env:
-        way_in = _fill(env, 1, N_WARM + 2 * N_BLOCKS * N_TURNS)
+        way_in = fill("load", env, 1, N_WARM + 2 * N_BLOCKS * N_TURNS)
         _order(env, MADE)
-        with _served(env, is_sqlite=not database_url) as site:
+        with served(env, is_sqlite=not database_url) as site:
             alone, beside, rate = _turns(env, site, way_in)
     what = f"{name}: a reviewer's submit to the next case beside {rate:.0f} calls/s"
-    return [
-        Row(f"{what}, p50", percentile(beside, 0.5), "ms", "", "without calls", percentile(alone, 0.5)),
-        Row(f"{what}, p95", percentile(beside, 0.95), "ms", "p95 15", "the same", percentile(alone, 0.95)),
-    ]
+    return p50_and_p95(what, beside, ("", "p95 15"), "without calls", alone)
 
 
 def _asked(stand_in: str) -> dict[str, str]:
@@ -58,10 +55,7 @@ def measure_painted(name: str, database_url: str, stand_in: str) -> list[Row]:
                 beside += [max(turn(page)) for _ in range(N_TURNS)]
                 _order(env, PAUSED)
     what = f"{name}: submit to the whole next case in Chromium beside calls"
-    return [
-        Row(f"{what}, p50", percentile(beside, 0.5), "ms", "60", "without calls", percentile(alone, 0.5)),
-        Row(f"{what}, p95", percentile(beside, 0.95), "ms", "120", "the same", percentile(alone, 0.95)),
-    ]
+    return p50_and_p95(what, beside, ("60", "120"), "without calls", alone)
 
 
 def _turns(env: dict[str, str], site: Site, way_in: dict[str, Any]) -> tuple[list[float], list[float], float]:
@@ -70,7 +64,7 @@ def _turns(env: dict[str, str], site: Site, way_in: dict[str, Any]) -> tuple[lis
     alone: list[float] = []
     beside: list[float] = []
     n_calls, seconds = 0, 0.0
-    _load(site, way_in, slice(0, N_WARM))
+    review(site, way_in, slice(0, N_WARM))
     for _block in range(N_BLOCKS):
         alone += _submits(site, way_in, next(cases))
         before, start = _order(env, RESUMED), time.perf_counter()
@@ -80,21 +74,18 @@ def _turns(env: dict[str, str], site: Site, way_in: dict[str, Any]) -> tuple[lis
 
 
 def _submits(site: Site, way_in: dict[str, Any], first: int) -> list[float]:
-    found = _load(site, way_in, slice(first, first + N_TURNS))
+    found = review(site, way_in, slice(first, first + N_TURNS))
     assert not found["errors"], found["errors"][:3]
-    times: list[float] = found["measured"]["submit"]
+    times: list[float] = found["times"]["submit"]
     return times
 
 
 def _order(env: dict[str, str], order: str) -> int:
     """How many calls are answered by then."""
-    return int(printed_by("tests.bench.turns_beside_calls", order, env=env))
+    return int(printed_by("tests.bench.child", "set-up", __name__, ordered.__name__, json.dumps([order]), env=env))
 
 
-def main(order: str) -> None:
-    import django
-
-    django.setup()
+def ordered(order: str) -> int:
     from annotation.call_enums import BatchState
     from annotation.models import CallAttempt, CallBatch
     from tests.bench.model_calls import filled
@@ -108,8 +99,4 @@ def main(order: str) -> None:
         assert CallBatch.objects.exclude(state=BatchState.COMPLETE).update(state=state), "ask more questions"
         while order == RESUMED and CallAttempt.objects.count() < n_before + 50:  # the worker looks every five seconds
             time.sleep(0.1)
-    print(json.dumps(CallAttempt.objects.count()))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    return CallAttempt.objects.count()

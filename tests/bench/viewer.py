@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import statistics
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,10 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.bench import cornerstone
-from tests.bench.rows import Row, as_table
-from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
+from tests.bench.measuring import chromium
+from tests.bench.rows import Row, as_table, p50_and_p95
 from tests.browser.viewer.stage import HERE, Descriptor, Stage
+from tests.browsers import CHROMIUM_ARGUMENTS
 
 WIDTH, HEIGHT = 2048, 2500
 WIDE: ViewportSize = {"width": 1366, "height": 768}
@@ -47,9 +47,7 @@ def renamed(views: list[Descriptor], n: int) -> list[Descriptor]:
 
 def measure(*, cold: int = 5, turns: int = 40, plain_turns: int = 10, steps: int = 120) -> list[Row]:
     """Rows of the table. Raises RuntimeError when there is no Chromium."""
-    executable = find_chromium()
-    if not executable or not Path(executable).exists():
-        raise RuntimeError("The viewer is measured in Chromium: install it, or name it in REXVQA_CHROMIUM.")
+    executable = chromium()
     with Stage() as stage, sync_playwright() as playwright:
         views = case(stage)
         page = (HERE / "pages" / "stage.html").read_text()
@@ -75,10 +73,8 @@ def measure(*, cold: int = 5, turns: int = 40, plain_turns: int = 10, steps: int
     return [
         Row("cold page to both previews, median", statistics.median(previews), "ms", "300 ms", png, bare),
         Row("cold page to both at full depth, median", statistics.median(fulls), "ms", "700 ms", png, bare),
-        Row("window drag, one frame, Canvas2D, p50", share(drags, 50), "ms", "16.7 ms", software, share(shader, 50)),
-        Row("window drag, one frame, Canvas2D, p95", share(drags, 95), "ms", "16.7 ms", software, share(shader, 95)),
-        Row("prepared case shown to painted, p50", share(prepared, 50), "ms", "60 ms", unprepared, share(plain, 50)),
-        Row("prepared case shown to painted, p95", share(prepared, 95), "ms", "120 ms", unprepared, share(plain, 95)),
+        *p50_and_p95("window drag, one frame, Canvas2D", drags, ("16.7 ms", "16.7 ms"), software, shader),
+        *p50_and_p95("prepared case shown to painted", prepared, ("60 ms", "120 ms"), unprepared, plain),
         *beside,
     ]
 
@@ -123,18 +119,15 @@ def peer_rows(browser: Browser, stage: Stage, views: list[Descriptor], cold: int
     return [
         *levels,
         *(
-            Row(f"cold page to both drawn, median, beside {NAMES[mode]}", drawn, "ms", "", NAMES[mode], value)
-            for mode, value in ((mode, statistics.median(times)) for mode, times in theirs.items())
+            Row(f"cold page to both drawn, beside {NAMES[m]}", drawn, "ms", "", NAMES[m], statistics.median(times))
+            for m, times in theirs.items()
         ),
         *(
-            Row(f"window step, p{percent}, beside {NAMES[mode]}", share(own, percent), "ms", "", NAMES[mode], value)
-            for mode, percent, value in ((m, p, share(peer[m], p)) for m in peer for p in (50, 95))
+            row
+            for mode, times in peer.items()
+            for row in p50_and_p95(f"window step, beside {NAMES[mode]}", own, ("", ""), NAMES[mode], times)
         ),
     ]
-
-
-def share(values: list[float], percent: float) -> float:
-    return float(np.percentile(values, percent))
 
 
 def png_page(stage: Stage) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.study_load_client import Line
+from tests.bench.clients import Line
 from tests.processes import Server, environment, manage, migrated_home, printed_by
 
 pytestmark = pytest.mark.services
