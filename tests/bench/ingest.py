@@ -23,18 +23,18 @@ import numpy as np
 import pydicom
 from numpy.typing import NDArray
 from PIL import Image as Picture
-from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.pixels.processing import apply_voi_lut
-from pydicom.uid import UID, ExplicitVRLittleEndian, generate_uid
+from pydicom.uid import generate_uid
 
 from annotation.imaging.kernels import deidentification, rendering
 from annotation.imaging.kernels.image_files import read_image
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED, picture_of, policy_named
-from tests.bench.measuring import in_test_database
+from tests.annotation.imaging.dicomfiles import make_dicom
+from tests.bench.measuring import in_test_database, seconds
 from tests.bench.rows import Row, median
 from tests.bench.viewer import HEIGHT, WIDTH, radiograph
 
-DX = UID("1.2.840.10008.5.1.4.1.1.1.1")
+DX = "1.2.840.10008.5.1.4.1.1.1.1"
 REPEATS = 7
 N_FILMS = 200
 AT_ONCE = 50  # films on the disk
@@ -43,33 +43,15 @@ POLICIES = (QUARTER, "longest-1024-1", STORED)
 
 
 def dicom(pixels: NDArray[np.uint16]) -> bytes:
-    """A DX file, 12 bits, MONOCHROME2, uncompressed."""
-    meta = FileMetaDataset()
-    meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = DX, generate_uid()
-    meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    made = FileDataset(io.BytesIO(), {}, file_meta=meta, preamble=b"\0" * 128)
-    made.SOPClassUID, made.SOPInstanceUID = DX, meta.MediaStorageSOPInstanceUID
-    made.StudyInstanceUID, made.SeriesInstanceUID = generate_uid(), generate_uid()
-    made.Modality, made.BodyPartExamined, made.ViewPosition = "DX", "CHEST", "PA"
-    made.SamplesPerPixel, made.PhotometricInterpretation = 1, "MONOCHROME2"
-    made.Rows, made.Columns = pixels.shape
-    made.BitsAllocated, made.BitsStored, made.HighBit, made.PixelRepresentation = 16, 12, 11, 0
-    made.WindowCenter, made.WindowWidth = 2048, 3600
-    made.PixelData = pixels.tobytes()
-    file = io.BytesIO()
-    made.save_as(file, enforce_file_format=True)
-    return file.getvalue()
+    """A DX file, 12 bits, MONOCHROME2, uncompressed, of an exam of its own."""
+    uids = {"SOPClassUID": DX, "SOPInstanceUID": generate_uid(), "StudyInstanceUID": generate_uid()}
+    return make_dicom(pixels, Modality="DX", WindowWidth="3600", **uids)
 
 
 def milliseconds(act: Callable[[], object]) -> float:
     """The median of several runs, after one that does not count."""
     act()
-    times = []
-    for _ in range(REPEATS):
-        start = time.perf_counter()
-        act()
-        times.append((time.perf_counter() - start) * 1000)
-    return median(times)
+    return 1000 * median(seconds(act) for _ in range(REPEATS))
 
 
 def picture_for_model(stored: bytes, display: Mapping[str, Any], policy: str) -> bytes:
@@ -119,22 +101,24 @@ def taken_in(n_films: int) -> dict[str, float]:
     from annotation.ingest.exams import ingest_paths
 
     peers = {PLAIN: plain_file} | ({ORTHANC: orthanc_file} if os.environ.get(ORTHANC) else {})
-    seconds = dict.fromkeys(("clock", "processor", *peers), 0.0)
+    spent = dict.fromkeys(("clock", "processor", *peers), 0.0)
     for start in range(0, n_films, AT_ONCE):
         with tempfile.TemporaryDirectory() as folder:
             paths = films(Path(folder), start)
             before, busy = time.perf_counter(), used()
             result = ingest_paths(paths, bank=None, actor=None, at=timezone.now())
-            seconds["clock"] += time.perf_counter() - before
-            seconds["processor"] += used() - busy
+            spent["clock"] += time.perf_counter() - before
+            spent["processor"] += used() - busy
             assert len(result.image_ids) == len(paths), result.as_json()
             for name, peer in peers.items():
-                before = time.perf_counter()
-                with ProcessPoolExecutor(os.cpu_count()) as beside:
-                    list(beside.map(peer, paths))
-                seconds[name] += time.perf_counter() - before
+                spent[name] += seconds(partial(at_once, peer, paths))
         shutil.rmtree(settings.MEDIA_ROOT)
-    return seconds
+    return spent
+
+
+def at_once(act: Callable[[Path], None], paths: list[Path]) -> None:
+    with ProcessPoolExecutor(os.cpu_count()) as beside:
+        list(beside.map(act, paths))
 
 
 def plain_file(path: Path) -> None:
@@ -157,16 +141,16 @@ def measure() -> list[Row]:
 
 
 def rates(n_films: int) -> list[Row]:
-    seconds = taken_in(n_films)
+    spent = taken_in(n_films)
     names = {PLAIN: "pydicom + Pillow PNG", ORTHANC: "Orthanc, stored and both pictures"}
     name, goal = f"{n_films} films from file to rows", "12 films/s"
     return [
         *(
-            Row(name, n_films / seconds["clock"], "films/s", goal, names[peer], n_films / seconds[peer])
+            Row(name, n_films / spent["clock"], "films/s", goal, names[peer], n_films / spent[peer])
             for peer in names
-            if peer in seconds
+            if peer in spent
         ),
-        Row("processor time of one film, with the child", seconds["processor"] / n_films * 1000, "ms"),
+        Row("processor time of one film, with the child", spent["processor"] / n_films * 1000, "ms"),
     ]
 
 
@@ -183,24 +167,25 @@ def stages() -> list[Row]:
     names = deidentification.keyed_names(b"bench" * 8, source, exam="exam", image="image")
     payload, display = rendering.prepare(source)
     greys = rendering.as_8bit(payload, display)
-    made = deidentification.as_file(deidentification.deidentified(source, names, burned_in=False))
+
+    def deidentified() -> bytes:
+        return deidentification.as_file(deidentification.deidentified(source, names, burned_in=False))
+
+    made = deidentified()
     with Decoder(Path(settings.TEMP_ROOT)) as decoder:
-        child = milliseconds(lambda: decoder.decode(file))
-    spent = {
-        "hash of the file": milliseconds(lambda: hashlib.sha256(file).hexdigest()),
-        "decoding in the child, there and back": child,
-        "of that: reading and checking": milliseconds(lambda: read_image(file)),
-        "hash of the pixels": milliseconds(lambda: hash_pixels(source)),
-        "new de-identified object": milliseconds(
-            lambda: deidentification.as_file(deidentification.deidentified(source, names, burned_in=False))
-        ),
-        "payload and its range": milliseconds(lambda: rendering.prepare(source)),
-        "full depth": milliseconds(lambda: rendering.full_depth(payload)),
-        "grey of the screen": milliseconds(lambda: rendering.as_8bit(payload, display)),
-        "preview": milliseconds(lambda: rendering.preview(greys)),
-        "writing the object": milliseconds(lambda: storage.store(made)),
-    }
-    return [Row(f"one film: {name}", value, "ms") for name, value in spent.items()]
+        acts: dict[str, Callable[[], object]] = {
+            "hash of the file": lambda: hashlib.sha256(file).hexdigest(),
+            "decoding in the child, there and back": lambda: decoder.decode(file),
+            "of that: reading and checking": lambda: read_image(file),
+            "hash of the pixels": lambda: hash_pixels(source),
+            "new de-identified object": deidentified,
+            "payload and its range": lambda: rendering.prepare(source),
+            "full depth": lambda: rendering.full_depth(payload),
+            "grey of the screen": lambda: rendering.as_8bit(payload, display),
+            "preview": lambda: rendering.preview(greys),
+            "writing the object": lambda: storage.store(made),
+        }
+        return [Row(f"one film: {name}", milliseconds(act), "ms") for name, act in acts.items()]
 
 
 def pictures() -> list[Row]:
