@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from tests.browser.pages.acts import Act
+from tests.browser.pages.acts import Act, submit_empty
 from tests.browser.pages.place import Place
 
 
@@ -30,6 +30,16 @@ class Shown:
     def address(self, place: Place) -> str:
         query = re.sub(r"\{(.+?)\}", lambda found: str(_part(place, found[1])), self.query)  # "?file={sent good}"
         return reverse(self.name, args=[_part(place, key) for key in self.keys]) + query
+
+
+def looks(person: str, *pages: str, act: Act | None = None) -> list[Shown]:
+    """One at each page by this person: the name of the page and, after strokes, what fills its address."""
+    return [Shown(name, person, tuple(keys), act=act) for name, *keys in (page.split("/") for page in pages)]
+
+
+def both(name: str, person: str = "", keys: tuple[str, ...] = ()) -> list[Shown]:
+    """A page as it comes, and with its form refused."""
+    return [Shown(name, person, keys), Shown(name, person, keys, act=submit_empty, note="refused")]
 
 
 def _part(place: Place, key: str) -> str | int:

@@ -15,15 +15,12 @@ from tests.browser.pages.acts import (
     unfold,
     view_interim_results,
 )
-from tests.browser.pages.look import Shown
+from tests.browser.pages.look import Shown, both, looks
 
 IN_STUDIES = [
     # readers come in
-    Shown("study-invite", "cora", ("trial",)),
-    Shown("study-invite-file", "cora", ("trial",)),
-    Shown("study-invite", "cora", ("over",)),
-    Shown("study-invitation", "", ("study link",)),
-    Shown("study-invitation", "", ("study link",), act=submit_empty, note="refused"),
+    *looks("cora", "study-invite/trial", "study-invite-file/trial", "study-invite/over"),
+    *both("study-invitation", "", ("study link",)),
     Shown("study-invitation", "stan", ("study link",)),
     Shown("study-invitation", "cora", ("study link",), status=409, note="refused"),
     Shown("readings", "reading"),
@@ -33,8 +30,7 @@ IN_STUDIES = [
     Shown("reading", "gone", ("trial",)),
     Shown("reading-consent", "new", ("trial",)),
     Shown("reading-consent", "reading", ("trial",)),
-    Shown("reading-facts", "agreed", ("trial",)),
-    Shown("reading-facts", "agreed", ("trial",), act=submit_empty, note="refused"),
+    *both("reading-facts", "agreed", ("trial",)),
     Shown("reading-instructions", "told", ("trial",)),
     Shown("reading-display", "instructed", ("trial",)),
     Shown("reading-done", "finished", ("trial",)),
@@ -47,9 +43,7 @@ IN_STUDIES = [
     Shown("study-watch", "ada", ("trial",)),
     Shown("study-watch", "cora", ("study frozen",), note="without readers"),
     Shown("study-reader", "cora", ("trial", "enrolment reading"), act=unfold),
-    Shown("study-reader", "cora", ("trial", "enrolment gone")),
-    Shown("study-reader", "cora", ("trial", "enrolment stuck")),
-    Shown("study-rereview", "cora", ("over",)),
+    *looks("cora", "study-reader/trial/enrolment gone", "study-reader/trial/enrolment stuck", "study-rereview/over"),
     Shown("study-rereview", "cora", ("over",), act=submit_empty, note="refused"),
     # reading in a study
     Shown("reading-room", "remo", ("room",), act=read()),
@@ -66,8 +60,7 @@ IN_STUDIES = [
     Shown("studies", "cora"),
     Shown("studies", "cora", query="?archived"),
     Shown("studies", "ada"),
-    Shown("study-new", "cora"),
-    Shown("study-new", "cora", act=submit_empty, note="refused"),
+    *both("study-new", "cora"),
     *(Shown("study", "cora", (f"study {state}",)) for state in ("draft", "empty", "frozen", "open", "closed")),
     Shown("study", "ada", ("study open",)),
     Shown("study", "cora", ("study results",)),
