@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Playwright, expect, sync_playwright
+from pytest_django.live_server_helper import LiveServer
 
+from annotation.models import User
+from tests.browser.entering import SIZE, Browse, browsing, give_session
 from tests.browser.server import PATIENCE, served_in_one_piece
+from tests.browsers import CHROMIUM_ARGUMENTS, find_headless_chromium
 
 expect.set_options(timeout=PATIENCE * 1000)  # for every browser test, whichever is run alone
 
-CHROMIUM_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
-
-def find_chromium() -> str | None:
-    """REXVQA_CHROMIUM, else Debian's place, else the first Chromium or Chrome on the PATH."""
-    named = os.environ.get("REXVQA_CHROMIUM")
-    if named:
-        return named
-    if Path("/usr/bin/chromium").exists():
-        return "/usr/bin/chromium"
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-def find_headless_chromium() -> str | None:
-    """REXVQA_CHROMIUM, else the same browser without its windows, of which a page costs a third; else a whole one."""
-    return os.environ.get("REXVQA_CHROMIUM") or shutil.which("chromium-headless-shell") or find_chromium()
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A site that is served is asked from other threads: what a test stores for it is committed."""
+    names = getattr(item, "fixturenames", ())
+    if "playwright" in names:
+        item.add_marker("browser")
+    if "live_server" in names:
+        item.add_marker(pytest.mark.django_db(transaction=True))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -68,3 +56,27 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     chromium = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
     yield chromium
     chromium.close()
+
+
+@pytest.fixture
+def browse(browser: Browser, live_server: LiveServer) -> Iterator[Browse]:
+    """Each call is another browser of this person, or of nobody."""
+    with browsing(browser, live_server) as open_page:
+        yield open_page
+
+
+@contextmanager
+def own_browser(playwright: Playwright, profile: Path, address: str, person: User) -> Iterator[BrowserContext]:
+    """Of this person, with a folder of its own, in which everything lies that it keeps."""
+    context = playwright.chromium.launch_persistent_context(
+        profile,
+        executable_path=find_headless_chromium(),
+        args=CHROMIUM_ARGUMENTS,
+        viewport=SIZE,
+        base_url=address,
+    )
+    give_session(context, person, address)
+    try:
+        yield context
+    finally:
+        context.close()

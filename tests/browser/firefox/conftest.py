@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,17 +13,14 @@ from playwright.sync_api import Browser, Playwright
 from tests.browser.firefox import launcher
 from tests.browser.review.conftest import page, review_round
 from tests.browser.viewer.conftest import stage
+from tests.browsers import FIREFOX, find_browser
 
 __all__ = ["page", "review_round", "stage"]
 
 
-def find_firefox() -> str | None:
-    return os.environ.get("REXVQA_FIREFOX") or shutil.which("firefox-esr") or shutil.which("firefox")
-
-
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    executable = find_firefox()
+    executable = find_browser("REXVQA_FIREFOX", FIREFOX)
     if not executable:
         pytest.skip("Firefox is not installed (apt-get install firefox-esr)")
     between = tmp_path_factory.mktemp("firefox") / "firefox"

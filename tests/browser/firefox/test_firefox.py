@@ -14,7 +14,7 @@ from tests.browser.viewer import test_pixels as pixels
 from tests.browser.viewer.conftest import SIZE, Looker
 from tests.browser.viewer.stage import Stage
 
-pytestmark = [pytest.mark.browser, pytest.mark.firefox, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.firefox
 
 FULL_DEPTH = """async () => {
   const painted = () => performance.getEntriesByType("mark").filter((m) => /^view . full$/.test(m.name)).length;

@@ -11,7 +11,7 @@ from tests.browser.readerstudy.conftest import MakeStudy, NewDevice, device, new
 from tests.browser.readerstudy.reading import Device
 
 __all__ = ["device", "new_device", "reads"]
-pytestmark = [pytest.mark.browser, pytest.mark.firefox, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.firefox
 
 
 def test_six_cases(device: Device, new_device: NewDevice, reads: MakeStudy) -> None:

@@ -5,27 +5,21 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from django.conf import settings as site
 from django.db import connection
-from playwright.sync_api import Browser, Page
 from pytest_django.fixtures import Settings
-from pytest_django.live_server_helper import LiveServer
 
 from annotation.endpoints.kernels.endpoint_list import Endpoint
 from annotation.jobs import queueing
 from annotation.model_calls.versions import store_shipped
-from annotation.models import User
 from tests.annotation.endpoints.stand_in import StandIn
 from tests.annotation.review.cases import NOON
-from tests.browser.journeys.sending import ENDPOINT, KEY
-from tests.browser.readerstudy.conftest import devices_at
+from tests.browser.journeys.steps import ENDPOINT, KEY
 from tests.processes import ROOT, environment
-
-Pages = Callable[[User], Page]
 
 
 class Worker:
@@ -77,10 +71,3 @@ def worker(server: StandIn) -> Iterator[Worker]:
     made.start()
     yield made
     made.kill()
-
-
-@pytest.fixture
-def browse(browser: Browser, live_server: LiveServer) -> Iterator[Pages]:
-    """Each call is another browser of this person."""
-    with devices_at(browser, live_server) as open_device:
-        yield lambda person: open_device(person).page

@@ -6,15 +6,13 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from pytest_django import Settings
-from pytest_django.live_server_helper import LiveServer
 
 from annotation.enums import QuestionState, Role
 from annotation.exports.bank_export import BankChoice, BankForm, export_bank
@@ -30,12 +28,11 @@ from tests.annotation.questionbank.files import make_record, run_import, write_f
 from tests.annotation.review.cases import NOON
 from tests.annotation.review.pixels import give_pixels_to
 from tests.annotation.rounds.made import make_sample, say, theirs
-from tests.browser.readerstudy.conftest import devices_at
+from tests.browser.entering import Browse
 from tests.browser.review.test_journey import BLIND, answer, commit, press
 from tests.browser.translating import is_told, is_untouched, translate, translate_all_the_same
 from tests.conftest import make_person
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 NEW_STEM = "Which of these findings is absent on both radiographs?"
 REASON = "Two options fitted one view."
 
@@ -60,18 +57,12 @@ def _closed(expert: User, cora: User) -> ReviewRound:
     return made
 
 
-@pytest.fixture
-def device(browser: Browser, live_server: LiveServer) -> Iterator[Callable[[User | None], Page]]:
-    with devices_at(browser, live_server) as open_device:
-        yield lambda person: open_device(person).page
-
-
 @pytest.mark.journey
 def test_a_disputed_question_is_rewritten_reviewed_again_and_given_back(
-    device: Callable[[User | None], Page], spring: ReviewRound, cora: User, rita: User, tmp_path: Path
+    browse: Browse, spring: ReviewRound, cora: User, rita: User, tmp_path: Path
 ) -> None:
     judy = make_person("Judy")
-    newcomer, colleague, coordinator, adjudicator = device(None), device(rita), device(cora), device(judy)
+    newcomer, colleague, coordinator, adjudicator = browse(), browse(rita), browse(cora), browse(judy)
     remo = accept_invitation(newcomer, spring, cora)
     assign_round(spring, [rita, remo], actor=cora, at=NOON)
     open_round(spring, actor=cora, at=NOON)

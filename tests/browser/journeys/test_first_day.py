@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,12 +20,13 @@ from annotation.models import Image, Question, User
 from tests.annotation.questionbank.files import make_record
 from tests.annotation.questionbank.test_zip_imports import zip_of
 from tests.annotation.rounds.made import say, theirs
+from tests.browser.entering import Browse
 from tests.browser.journeys.test_adjudication import NEW_STEM, REASON, case_is_there
 from tests.browser.review.test_journey import answer, press
 from tests.conftest import make_person
 from tests.jobs import work
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_home")]
+pytestmark = pytest.mark.usefixtures("own_home")
 MOST_TO_RELEASED, MOST_TO_OPEN, MOST_TO_CORRECTED = 12, 5, 9
 
 
@@ -64,7 +64,7 @@ def names(page: Page, sentence: str) -> None:
 
 @pytest.mark.journey
 def test_the_first_day_costs_few_clicks_and_home_names_each_step(
-    browse: Callable[[User], Page], cora: User, dina: User, rita: User, remo: User, tmp_path: Path
+    browse: Browse, cora: User, dina: User, rita: User, remo: User, tmp_path: Path
 ) -> None:
     judy = make_person("Judy", Role.REVIEWER)
     coordinator = browse(cora)

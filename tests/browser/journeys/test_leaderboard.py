@@ -21,19 +21,19 @@ from annotation.models import User
 from readerstudy.leaderboard.editions import folder_here
 from readerstudy.leaderboard.kernels.statement import CHOICE, QUESTIONS
 from readerstudy.models import Benchmark, Edition
-from tests.browser.journeys.conftest import Pages
+from tests.browser.entering import Browse
 from tests.conftest import make_person
 from tests.jobs import work
 from tests.readerstudy.design.made import make_questions
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_home")]
+pytestmark = pytest.mark.usefixtures("own_home")
 
 N = 300  # the fewest that can be frozen; the key of each is B
 BOARD = "/leaderboards/private-test/"
 
 
 @pytest.mark.journey
-def test_from_the_draft_to_the_numbers_that_everybody_reads(browse: Pages, cora: User, tmp_path: Path) -> None:
+def test_from_the_draft_to_the_numbers_that_everybody_reads(browse: Browse, cora: User, tmp_path: Path) -> None:
     make_questions(N, name="Private")
     mona, nora = (make_person(name, Role.MODEL_SUBMITTER) for name in ("Mona", "Nora"))
     coordinator, first, second = browse(cora), browse(mona), browse(nora)

@@ -18,7 +18,6 @@ from annotation.models import (
     Assignment,
     Finding,
     GenerationRun,
-    Image,
     PromptVersion,
     Question,
     QuestionBank,
@@ -32,14 +31,12 @@ from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
 from tests.annotation.endpoints.simulated_models import JUDGES, OBEYS_SCHEMA
 from tests.annotation.generation.made import FINDINGS, IMPRESSION
-from tests.annotation.questionbank.files import make_record, run_import, write_file
-from tests.annotation.review.pixels import give_pixels_to
 from tests.annotation.rounds.made import say, theirs
-from tests.browser.journeys.conftest import Pages, Worker
-from tests.browser.journeys.sending import ENDPOINT, KEY, permit, see, state_terms
+from tests.browser.entering import Browse
+from tests.browser.journeys.conftest import Worker
+from tests.browser.journeys.steps import ENDPOINT, KEY, permit, reports_of, see, state_terms
 from tests.browser.review.test_journey import BLIND, JUDGE, commit, press
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 N_REPORTS = 8
 
 
@@ -47,14 +44,11 @@ N_REPORTS = 8
 def reports(transactional_db: None, tmp_path: Path, settings: Settings) -> QuestionBank:
     """Eight exams with a report and images, and an imported question each."""
     settings.TEMP_ROOT = tmp_path
-    records = {f"q_{n}": make_record(n, n, Findings=FINDINGS, Impression=IMPRESSION) for n in range(1, N_REPORTS + 1)}
-    run_import(write_file(tmp_path / "in", records), bank="Reports")
-    give_pixels_to((image, n) for n, image in enumerate(Image.objects.order_by("pk")))
-    return QuestionBank.objects.get(name="Reports")
+    return reports_of(N_REPORTS, tmp_path)
 
 
 def test_questions_are_made_checked_and_their_prompt_is_changed(
-    browse: Pages, worker: Worker, reports: QuestionBank, ada: User, cora: User, rita: User
+    browse: Browse, worker: Worker, reports: QuestionBank, ada: User, cora: User, rita: User
 ) -> None:
     administrator, coordinator, reviewer = browse(ada), browse(cora), browse(rita)
     state_terms(coordinator, reports)

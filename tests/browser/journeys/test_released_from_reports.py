@@ -13,20 +13,19 @@ from playwright.sync_api import Page, expect
 from pytest_django.fixtures import Settings
 
 from annotation.enums import Flag
-from annotation.models import GenerationRun, Image, Question, QuestionBank, Release, ReleasedQuestion, Revision, User
+from annotation.models import GenerationRun, Question, QuestionBank, Release, ReleasedQuestion, Revision, User
 from annotation.review.ending import close_round
 from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
-from tests.annotation.generation.made import FINDINGS, IMPRESSION
-from tests.annotation.questionbank.files import make_record, run_import, write_file
-from tests.annotation.review.pixels import give_pixels_to
+from tests.annotation.generation.made import FINDINGS
+from tests.annotation.questionbank.files import run_import
 from tests.annotation.rounds.made import say, theirs
-from tests.browser.journeys.conftest import Pages, Worker
-from tests.browser.journeys.sending import permit, see, state_terms
+from tests.browser.entering import Browse
+from tests.browser.journeys.conftest import Worker
+from tests.browser.journeys.steps import permit, reports_of, see, state_terms
 from tests.browser.journeys.test_questions_from_reports import key_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 N_REPORTS = 12
 NAMED = "Dr. Anna Berger was told at 4 pm. "
 
@@ -35,15 +34,11 @@ NAMED = "Dr. Anna Berger was told at 4 pm. "
 def reports(transactional_db: None, tmp_path: Path, settings: Settings) -> QuestionBank:
     """Twelve exams with images; the report of one names a person."""
     settings.TEMP_ROOT = tmp_path
-    records = {f"q_{n}": make_record(n, n, Findings=FINDINGS, Impression=IMPRESSION) for n in range(1, N_REPORTS + 1)}
-    records["q_1"]["Findings"] = NAMED + FINDINGS
-    run_import(write_file(tmp_path / "in", records), bank="Reports")
-    give_pixels_to((image, n) for n, image in enumerate(Image.objects.order_by("pk")))
-    return QuestionBank.objects.get(name="Reports")
+    return reports_of(N_REPORTS, tmp_path, Findings=NAMED + FINDINGS)
 
 
 def test_what_a_model_wrote_and_people_accepted_is_released(
-    browse: Pages, worker: Worker, reports: QuestionBank, ada: User, cora: User, rita: User, tmp_path: Path
+    browse: Browse, worker: Worker, reports: QuestionBank, ada: User, cora: User, rita: User, tmp_path: Path
 ) -> None:
     administrator, coordinator = browse(ada), browse(cora)
     state_terms(coordinator, reports)

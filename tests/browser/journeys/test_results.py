@@ -5,26 +5,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from annotation.enums import JobState
 from annotation.jobs import queueing, running
 from annotation.models import Job, User
 from readerstudy.models import ReaderStudy
 from readerstudy.predictions.entries import enter_model
-from readerstudy.reading.response_import import import_responses
 from tests.annotation.review.cases import NOON
-from tests.browser.readerstudy.conftest import devices_at
+from tests.browser.entering import Browse
+from tests.browser.journeys.steps import close_study, read_elsewhere
 from tests.readerstudy.studies import make_study
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 READERS = {"R1": "BBBBBBBBACBB", "R2": "BBBBBBACBBBD"}  # the key of every case is B
 MODELS = {"Good": "BBBBBBBBBBCB", "Fair": "BBBBABBCDBBA", "Poor": "ACxBDBBACBDA"}  # x: nothing that could be read
@@ -43,18 +39,14 @@ def study(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> ReaderStud
         for reader, said in READERS.items()
         for place, (case, option) in enumerate(zip(cases, said, strict=True), start=1)
     ]
-    sheet = "\n".join(["reader,case,option,state,position,confidence,active_ms", *rows])
-    result = import_responses(study, name="read.csv", content=sheet.encode(), actor=None, at=NOON)
-    assert result.stored, result.problems
-    return study
+    return read_elsewhere(study, rows)
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer, study: ReaderStudy, cora: User) -> Iterator[Page]:
+def page(browse: Browse, study: ReaderStudy, cora: User) -> Page:
     for name in MODELS:
         enter_model({"name": name}, actor=cora, at=NOON)
-    with devices_at(browser, live_server) as open_device:
-        yield open_device(cora).page
+    return browse(cora)
 
 
 def test_from_predictions_to_a_report_that_computes_itself_again(
@@ -62,7 +54,8 @@ def test_from_predictions_to_a_report_that_computes_itself_again(
 ) -> None:
     for name, said in MODELS.items():
         send_predictions(page, name, predictions_of(study, said))
-    close(page)
+    close_study(page, "journey")
+    work()
     look(page)
     before = accuracy_in(page, "Fair")
     read_the_heatmap(page)
@@ -114,19 +107,6 @@ def send_predictions(page: Page, name: str, content: bytes) -> None:
 
 
 # --- the study ------------------------------------------------------------------------------------
-def close(page: Page) -> None:
-    page.goto("/studies/journey/watch/")
-    with page.expect_navigation():
-        page.get_by_role("button", name="Close the study").click()
-    sure = page.locator("form:has([name=confirmed]) button")
-    if sure.count():
-        with page.expect_navigation():
-            sure.click()
-    page.goto("/studies/journey/")
-    expect(page.locator("main .tag").first).to_have_text("closed")
-    work()
-
-
 def look(page: Page) -> None:
     """The first look says what it does, and unblinds."""
     page.goto("/studies/journey/")

@@ -13,15 +13,13 @@ from annotation.call_enums import BatchState
 from annotation.model_calls.versions import OUR_READING, prompt_named
 from annotation.models import CallBatch, ModelCall, User
 from readerstudy.models import ReaderStudy
-from readerstudy.reading.response_import import import_responses
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA
 from tests.annotation.endpoints.stand_in import StandIn
-from tests.annotation.review.cases import NOON
-from tests.browser.journeys.conftest import Pages, Worker
-from tests.browser.journeys.sending import ENDPOINT, KEY, permit, see, state_terms
+from tests.browser.entering import Browse
+from tests.browser.journeys.conftest import Worker
+from tests.browser.journeys.steps import ENDPOINT, KEY, close_study, permit, read_elsewhere, see, state_terms
 from tests.readerstudy.studies import make_study
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 N_CASES = 60
 
 
@@ -35,14 +33,11 @@ def study(transactional_db: None) -> ReaderStudy:
         for shift, reader in enumerate(("R1", "R2"))
         for one in cases
     ]
-    sheet = "\n".join(["reader,case,option,state,position,confidence,active_ms", *rows])
-    result = import_responses(study, name="read.csv", content=sheet.encode(), actor=None, at=NOON)
-    assert result.stored, result.problems
-    return study
+    return read_elsewhere(study, rows)
 
 
 def test_a_model_answers_a_study_through_a_killed_worker(
-    browse: Pages, server: StandIn, worker: Worker, study: ReaderStudy, ada: User, cora: User
+    browse: Browse, server: StandIn, worker: Worker, study: ReaderStudy, ada: User, cora: User
 ) -> None:
     administrator, coordinator = browse(ada), browse(cora)
     name_price(administrator, OBEYS_SCHEMA)
@@ -138,15 +133,7 @@ def look_at_a_raw_answer(page: Page) -> None:
 
 
 def show_in_results(page: Page, study: ReaderStudy) -> None:
-    page.goto(f"/studies/{study.slug}/watch/")
-    with page.expect_navigation():
-        page.get_by_role("button", name="Close the study").click()
-    sure = page.locator("form:has([name=confirmed]) button")
-    if sure.count():
-        with page.expect_navigation():
-            sure.click()
-    page.goto(f"/studies/{study.slug}/")
-    expect(page.locator("main .tag").first).to_have_text("closed")
+    close_study(page, study.slug)
     page.get_by_role("link", name="Results", exact=True).click()
     see(page, "No results have been viewed yet")
     page.get_by_role("button", name="Show the results").click()

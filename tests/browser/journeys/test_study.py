@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,9 @@ from annotation.models import Assignment, Image, QuestionBank, Review, User
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
-from tests.browser.readerstudy.reading import KEPT, Device, read_letters
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+from tests.browser.entering import Browse
+from tests.browser.journeys.steps import close_study, confirm
+from tests.browser.readerstudy.reading import KEPT, Device, agree_and_tell, read_letters
 
 N_CASES = 20
 MOST_APART_MS = 50  # the stored time of a case, and what was seen beside the page; where its own frame was longer, that
@@ -41,7 +40,7 @@ def bank(transactional_db: None, rita: User) -> QuestionBank:
 
 @pytest.mark.journey
 def test_two_readers_from_the_design_to_the_export(
-    browse: Callable[[User], Page], bank: QuestionBank, cora: User, remo: User, stan: User
+    browse: Browse, bank: QuestionBank, cora: User, remo: User, stan: User
 ) -> None:
     cora_page = browse(cora)
     design(cora_page)
@@ -57,7 +56,7 @@ def test_two_readers_from_the_design_to_the_export(
     watched[names[1]] = read_on_two_devices(second, browse, stan)
 
     expect_progress(cora_page)
-    close(cora_page)
+    close_study(cora_page, "journey")
     rows = export(cora_page)
     assert len(rows) == 2 * N_CASES
     assert {row["state"] for row in rows} == {"answered"}
@@ -106,13 +105,6 @@ def design(page: Page) -> None:
     expect(page.locator("main .tag").first).to_have_text("open")
 
 
-def confirm(page: Page) -> None:
-    """Pages that ask back have one button that says yes."""
-    sure = page.locator("form:has([name=confirmed]) button")
-    if sure.count():
-        sure.click()
-
-
 def invite(page: Page, name: str) -> str:
     page.goto("/studies/journey/invite/")
     page.fill("[name=name]", name)
@@ -126,13 +118,6 @@ def expect_progress(page: Page) -> None:
     for pseudonym in ("R1", "R2"):
         row = page.get_by_role("row").filter(has=page.get_by_role("link", name=pseudonym))
         expect(row).to_contain_text(f"{N_CASES} / {N_CASES}")
-
-
-def close(page: Page) -> None:
-    page.get_by_role("button", name="Close the study").click()
-    confirm(page)
-    page.goto("/studies/journey/")
-    expect(page.locator("main .tag").first).to_have_text("closed")
 
 
 def export(page: Page) -> list[dict[str, str]]:
@@ -149,16 +134,7 @@ def come_in(page: Page, link: str) -> None:
     """From the link to the first main case: every step that a reader goes through."""
     page.goto(link)
     page.locator("main form button.primary").first.click()
-    page.get_by_label("I have read this and agree").check()
-    page.get_by_role("button", name="Agree").click()
-    page.get_by_label("radiologist in training").check()
-    page.get_by_label("Years of experience").fill("4")
-    page.get_by_label("no", exact=True).check()
-    page.get_by_label("Chest radiographs that you read").fill("60")
-    page.get_by_label("office monitor").check()
-    page.get_by_label("no, not that I know of").check()
-    page.get_by_role("button", name="Save and continue").click()
-    page.get_by_role("button", name="I have read this").click()
+    agree_and_tell(page)
     expect(page.get_by_text("Your window shows")).to_be_visible()
     read_letters(page, Enrolment.objects.latest("pk"))
     page.locator("main a.primary").click()
@@ -181,8 +157,7 @@ def watched_on(page: Page) -> Watched:
 def read_with_the_network_gone_for_five(page: Page, person: User) -> Watched:
     device = Device(page)
     for position in range(1, 6):
-        device.answers("1", then=position + 1)
-    device.says("saved")
+        device.stores("1", then=position + 1)
     device.is_ready(Enrolment.objects.get(reader=person))
     device.cut()
     for position in range(6, 11):
@@ -197,7 +172,7 @@ def read_with_the_network_gone_for_five(page: Page, person: User) -> Watched:
     return watched_on(page)
 
 
-def read_on_two_devices(page: Page, browse: Callable[[User], Page], person: User) -> Watched:
+def read_on_two_devices(page: Page, browse: Browse, person: User) -> Watched:
     device = Device(page)
     for position in range(1, 10):
         device.answers("1", then=position + 1)

@@ -38,8 +38,6 @@ LONG_WITHOUT_LINKS = """() => document.documentElement.scrollHeight > 3 * innerH
   && document.querySelectorAll('main h2[id]').length > 2
   && !document.querySelector('main form h2') && !document.querySelector('main nav.jumps')"""
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
 
 def photograph(page: Page, shown: Shown) -> None:
     """Both sizes of the page, and how it prints, into the folder REXVQA_SCREENSHOTS where there is one: for people."""

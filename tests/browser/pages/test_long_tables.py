@@ -7,7 +7,6 @@ from playwright.sync_api import Browser, Page
 
 from tests.architecture.source import ROOT
 
-pytestmark = pytest.mark.browser
 VALUES = ["12.50 %", "n/a", "−0.04", "1,204", "", "3 of 9", "0.04"]
 
 

@@ -17,7 +17,7 @@ from tests.browser.pages.place import LONG
 from tests.conftest import make_person
 from tests.readerstudy.leaderboard.made import make_published
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 AT = datetime(2026, 6, 3, 12, tzinfo=UTC)
 
 

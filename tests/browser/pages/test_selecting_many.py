@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import Page, expect
 
 from annotation.enums import JobState, QuestionState
 from annotation.jobs import queueing, running
 from annotation.models import Job, Question, QuestionTag, User
 from annotation.views.questionbank import chosen
 from tests.annotation.review.cases import make_bank, make_revisions
-from tests.browser.entering import log_in
-from tests.browser.pages.test_quarantine_many import keep
-from tests.browser.server import leave
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+from tests.browser.entering import Browse
+from tests.browser.screenshots import SIZES, keep
 
 
 def withdrawn() -> int:
@@ -28,13 +24,12 @@ def begin(page: Page, act: str) -> None:
 
 
 def test_all_that_match_are_selected_changed_and_brought_back(
-    browser: Browser, live_server: LiveServer, cora: User, monkeypatch: pytest.MonkeyPatch
+    browse: Browse, cora: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bank = make_bank("Chest")
     make_revisions(bank, {number: {"category": "Heart" if number % 5 else "Lung"} for number in range(1, 71)})
-    context = browser.new_context(viewport={"width": 1366, "height": 768})
-    page = log_in(context.new_page(), cora, live_server.url)
-    page.goto(f"{live_server.url}/banks/chest/")
+    page = browse(cora)
+    page.goto("/banks/chest/")
 
     boxes = page.locator("input[name=number]")
     boxes.nth(1).click()
@@ -49,13 +44,13 @@ def test_all_that_match_are_selected_changed_and_brought_back(
     page.get_by_label("all 56 that match").check()
     begin(page, "Withdraw")
     expect(page.get_by_text("56 questions are selected.")).to_be_visible()
-    keep(page, "bank-chosen")
+    keep(page, "bank-chosen", *SIZES)
     page.get_by_label("Reason").fill("another model wrote them")
     page.get_by_role("button", name="Withdraw the questions").click()
     expect(page.get_by_text("53 questions are withdrawn.")).to_be_visible()
     expect(page.get_by_text("3 were withdrawn before:")).to_be_visible()
     expect(page.get_by_role("link", name="Category: Heart")).to_be_visible()
-    keep(page, "bank-withdrawn")
+    keep(page, "bank-withdrawn", *SIZES)
     page.get_by_role("link", name="4", exact=True).first.click()
     page.go_back()
     page.get_by_role("button", name="Bring these back").click()
@@ -68,16 +63,15 @@ def test_all_that_match_are_selected_changed_and_brought_back(
     begin(page, "Tag")
     expect(page.get_by_text("So many questions are changed in the background")).to_be_visible()
     page.get_by_label("Tag").fill("Course 2026")
-    keep(page, "bank-chosen-many")
+    keep(page, "bank-chosen-many", *SIZES)
     page.get_by_role("button", name="Tag the questions").click()
     expect(page.get_by_text("Waiting for a worker.")).to_be_visible()
-    keep(page, "bank-job-waits")
+    keep(page, "bank-job-waits", *SIZES)
     running.run(Job.objects.get(state=JobState.QUEUED).public_id, clock=timezone.now)
     expect(page.get_by_text("70 questions are tagged.")).to_be_visible()
-    keep(page, "bank-job-done")
+    keep(page, "bank-job-done", *SIZES)
     page.get_by_role("button", name="Take the tag away from these").click()
     expect(page.get_by_text("Waiting for a worker.")).to_be_visible()
     running.run(Job.objects.get(state=JobState.QUEUED).public_id, clock=timezone.now)
     expect(page.get_by_text("The tag is taken away from 70 questions.")).to_be_visible()
     assert not QuestionTag.objects.standing().exists()
-    leave(context, live_server)

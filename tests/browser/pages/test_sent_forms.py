@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from playwright.sync_api import Browser, Page, expect
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import expect
 
 from annotation.enums import ImageState
 from annotation.models import Image, QuestionComment, Upload, User
 from tests.annotation.discussion.test_comments import closed, first_of, spring  # noqa: F401 - fixtures
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
-from tests.browser.entering import log_in
+from tests.browser.entering import Browse
 from tests.browser.foreign import ANSWERS, answer_always
-from tests.browser.server import leave
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
-    context = browser.new_context(base_url=live_server.url)
-    yield context.new_page()
-    leave(context, live_server)
 
 
 def test_a_comment_is_kept_until_the_site_says_that_it_came(
-    page: Page,
-    live_server: LiveServer,
+    browse: Browse,
     closed: object,  # noqa: F811
     cora: User,
 ) -> None:
     question = first_of(closed)  # type: ignore[arg-type]
     address = f"/banks/{question.bank.slug}/1/"
-    log_in(page, cora, live_server.url).goto(address)
+    page = browse(cora)
+    page.goto(address)
     text, send = page.locator("#comment-text"), page.get_by_role("button", name="Comment", exact=True)
     answer_always(page, "portal")
     text.fill("Is the key right?")
@@ -57,13 +44,13 @@ def test_a_comment_is_kept_until_the_site_says_that_it_came(
 
 
 def test_boxes_on_an_image_are_kept_until_the_site_says_that_they_came(
-    page: Page,
-    live_server: LiveServer,
+    browse: Browse,
     dina: User,
     make_image: MakeImage,  # noqa: F811
 ) -> None:
     image = make_image(ImageState.QUARANTINED, state_reason="Text in the pixels.")
-    log_in(page, dina, live_server.url).goto(f"/quarantine/{image.public_id}/")
+    page = browse(dina)
+    page.goto(f"/quarantine/{image.public_id}/")
     boxes = page.locator("#box-rows tr")
     for row in range(2):
         page.get_by_role("button", name="Add a box").click()
@@ -83,12 +70,12 @@ def test_boxes_on_an_image_are_kept_until_the_site_says_that_they_came(
 
 
 def test_an_upload_that_something_else_took_is_said_to_have_failed(
-    page: Page,
-    live_server: LiveServer,
+    browse: Browse,
     cora: User,
     home: Path,  # noqa: F811
 ) -> None:
-    log_in(page, cora, live_server.url).goto("/uploads/new/")
+    page = browse(cora)
+    page.goto("/uploads/new/")
     address = page.url
     page.locator("[name=files]").set_input_files({"name": "a.dcm", "mimeType": "", "buffer": b"nothing of an image"})
     for name in ANSWERS:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.enums import Role
 from annotation.models import User
 from annotation.people.invitations import Grant, invite
-from tests.browser.entering import log_in
-from tests.browser.server import leave
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+from tests.browser.entering import Browse, log_in
 
 IS_KEPT = """async (address) => {
   try {
@@ -33,10 +28,8 @@ COUNT_KEPT = "async () => (await caches.keys()).length + localStorage.length"
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
-    context = browser.new_context(timezone_id="Europe/Berlin")
-    yield context.new_page()
-    leave(context, live_server)
+def page(browse: Browse) -> Page:
+    return browse(timezone_id="Europe/Berlin")
 
 
 def test_log_out_empties_the_caches(page: Page, live_server: LiveServer, rita: User) -> None:

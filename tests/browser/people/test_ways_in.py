@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -15,10 +15,8 @@ from annotation.enums import Role
 from annotation.models import AuditEvent, User
 from annotation.people.kernels.provider_settings import Provider
 from tests.annotation.people.oidc_provider import CLIENT_ID, CLIENT_SECRET, RunningProvider, running_provider
-from tests.browser.entering import give_password
-from tests.browser.server import leave
+from tests.browser.entering import Browse, give_password
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 AUTHENTICATOR = {
     "protocol": "ctap2",
     "transport": "internal",
@@ -30,14 +28,12 @@ AUTHENTICATOR = {
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
-    context = browser.new_context(base_url=live_server.url)
-    opened = context.new_page()
-    devices = context.new_cdp_session(opened)
+def page(browse: Browse) -> Page:
+    opened = browse()
+    devices = opened.context.new_cdp_session(opened)
     devices.send("WebAuthn.enable")
     devices.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
-    yield opened
-    leave(context, live_server)
+    return opened
 
 
 @pytest.fixture

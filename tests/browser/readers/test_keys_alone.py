@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, expect
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import expect
 
 from annotation.models import User
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.participation import pattern_now
 from readerstudy.models import Enrolment, Reading, Remark
-from tests.browser.readerstudy.conftest import devices_at
+from tests.browser.entering import Browse
 from tests.browser.readerstudy.reading import Device, answers_of
+from tests.browser.screenshots import keep
 from tests.readerstudy.studies import make_study
 
-pytestmark = [pytest.mark.browser, pytest.mark.check, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.check
 N_PRACTICE, N_CASES = 2, 30
 MOST_TABS = 60  # to whatever is on a page
 FOCUS = """() => {
@@ -84,18 +81,8 @@ class Keyboard(Device):
         self.types(text)
 
 
-@pytest.fixture
-def keyboard(browser: Browser, live_server: LiveServer) -> Iterator[Keyboard]:
-    with devices_at(browser, live_server) as open_device:
-        yield Keyboard(open_device(None).page)
-
-
-def look(page: Page, name: str) -> None:
-    if folder := os.environ.get("REXVQA_SCREENSHOTS"):
-        page.screenshot(path=Path(folder) / f"keys-{name}.png")
-
-
-def test_thirty_cases_from_the_invitation_to_the_end(keyboard: Keyboard, transactional_db: None, cora: User) -> None:
+def test_thirty_cases_from_the_invitation_to_the_end(browse: Browse, transactional_db: None, cora: User) -> None:
+    keyboard = Keyboard(browse())
     rules = Rules(confidence=True, cannot_tell=True, break_every=15, questionnaire=("Was it tiring?",))
     study = make_study(n_cases=N_CASES, n_practice=N_PRACTICE, pixels=True, rules=rules, contact="cora@example.org")
     issued = invite_reader(study, study.sets.get(), email="", name="Nina", actor=cora, at=timezone.now())
@@ -117,7 +104,7 @@ def comes_in(keyboard: Keyboard) -> None:
         ("Repeat", "another staple 77"),
     ):
         keyboard.fills(name, text)
-    look(keyboard.page, "account")
+    keep(keyboard.page, "keys-account")
     keyboard.goes_on("Create account", "Consent")
     keyboard.goes_to("I have read this and agree")
     keyboard.press("Space")
@@ -128,7 +115,7 @@ def comes_in(keyboard: Keyboard) -> None:
     keyboard.fills("Chest radiographs that you read", "60")
     keyboard.chooses("office monitor")
     keyboard.chooses("no, not that I know of")
-    look(keyboard.page, "about")
+    keep(keyboard.page, "keys-about")
     keyboard.goes_on("Save and continue", "Instructions")
     keyboard.goes_on("I have read this", "Display check")
     pattern = pattern_now(Enrolment.objects.get())
@@ -147,7 +134,7 @@ def practises(keyboard: Keyboard) -> None:
         keyboard.commits()
         says_how_sure(keyboard)
         expect(keyboard.page.locator("#room-feedback")).to_be_visible()
-        look(keyboard.page, f"feedback-{key}")
+        keep(keyboard.page, f"keys-feedback-{key}")
         expect(keyboard.page.locator("#case-hint")).to_have_text("Enter: continue")
         now = keyboard.page.evaluate("() => performance.now()")
         keyboard.page.wait_for_function(
@@ -204,7 +191,7 @@ def reads(keyboard: Keyboard, enrolment: Enrolment, position: int) -> int:
     says_how_sure(keyboard)
     if position == 8:
         keyboard.is_covered("paused")
-        look(page, "paused")
+        keep(page, "keys-paused")
         keyboard.press("Enter")
     if position == 15:
         keyboard.is_covered("break")
@@ -219,7 +206,7 @@ def ends(keyboard: Keyboard, enrolment: Enrolment) -> None:
     keyboard.fills("Was it tiring?", "A little.")
     keyboard.goes_to("I declare")
     keyboard.press("Space")
-    look(page, "end")
+    keep(page, "keys-end")
     keyboard.goes_on("Declare", "Thank you")
     keyboard.goes_to("Home")
     keyboard.press("Enter")

@@ -58,6 +58,12 @@ class Device:
     def enter(self, enrolment: Enrolment) -> None:
         self.page.goto(f"/read/{enrolment.study.slug}/room/")
 
+    def opens(self, enrolment: Enrolment) -> Enrolment:
+        """The same, with its first case on screen."""
+        self.enter(enrolment)
+        self.sees(1)
+        return enrolment
+
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
@@ -73,6 +79,11 @@ class Device:
         self.commits()
         if then is not None:
             self.sees(then)
+
+    def stores(self, key: str, *, then: int) -> None:
+        """Answers, and the server has it."""
+        self.answers(key, then=then)
+        self.says("saved")
 
     def commits(self) -> None:
         expect(self.page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
@@ -112,7 +123,10 @@ class Device:
         found = self.page.evaluate(KEPT_KINDS, [enrolment.public_id, list(kinds)])
         assert found == list(kinds), f"this device keeps {found}, and not {list(kinds)}"
 
-    def cut(self) -> None:
+    def cut(self, enrolment: Enrolment | None = None) -> None:
+        """Once the page is ready for it, where the enrolment is given."""
+        if enrolment is not None:
+            self.is_ready(enrolment)
         self.page.context.set_offline(True)
 
     def mend(self) -> None:
@@ -142,6 +156,20 @@ def type_letters(page: Page, pattern: Pattern) -> None:
 def read_letters(page: Page, enrolment: Enrolment) -> None:
     enrolment.refresh_from_db()
     type_letters(page, pattern_now(enrolment))
+
+
+def agree_and_tell(page: Page) -> None:
+    """From the consent to the check of the display, as a new reader."""
+    page.get_by_label("I have read this and agree").check()
+    page.get_by_role("button", name="Agree").click()
+    page.get_by_label("radiologist in training").check()
+    page.get_by_label("Years of experience").fill("4")
+    page.get_by_label("no", exact=True).check()
+    page.get_by_label("Chest radiographs that you read").fill("60")
+    page.get_by_label("office monitor").check()
+    page.get_by_label("no, not that I know of").check()
+    page.get_by_role("button", name="Save and continue").click()
+    page.get_by_role("button", name="I have read this").click()
 
 
 def move_to_another_screen(page: Page) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
-from playwright.sync_api import BrowserContext, Error, Playwright, Response
+from playwright.sync_api import Error, Playwright, Response
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.ingest import storage
@@ -20,8 +18,7 @@ from annotation.models import User
 from readerstudy.design.kernels.documents import Rules
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON
-from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium
-from tests.browser.entering import give_session
+from tests.browser.conftest import own_browser
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of
 from tests.browser.server import wait_until_left
 from tests.readerstudy.blinding.recording import fixed
@@ -29,7 +26,6 @@ from tests.readerstudy.blinding.searching import Search
 from tests.readerstudy.blinding.truth import ONE, OTHER, Truth
 from tests.readerstudy.blinding.worlds import World, build_world
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 N_READ = int(os.environ.get("PROOF_CASES", "5"))  # 5 or more; make proof reads 40
 STEM = b"Which finding is absent"
 OWN_PACE = frozenset({"date", "server", "content-length", "set-cookie", "connection", "x-received"})
@@ -104,7 +100,7 @@ def test_a_planted_word_in_a_store_of_the_browser_is_found(
     live_server: LiveServer, playwright: Playwright, rita: User, tmp_path: Path, where: str
 ) -> None:
     token = ONE.token("explanation", 4)
-    with chromium(playwright, tmp_path / "profile", live_server.url, rita) as context:
+    with own_browser(playwright, tmp_path / "profile", live_server.url, rita) as context:
         page = context.new_page()
         page.goto("/read/")
         page.evaluate(PLANT, [where, f"because {token}"])
@@ -122,10 +118,9 @@ def test_a_planted_word_in_the_cache_of_the_browser_is_found(
     with fixed(tmp_path / "media") as (chance, _clock):
         world = build_world(ONE, chance, n_cases=2, n_practice=0, rules=Rules())
         make_ready(world)
-        with chromium(playwright, tmp_path / "profile", live_server.url, world.reader) as context:
+        with own_browser(playwright, tmp_path / "profile", live_server.url, world.reader) as context:
             device = Device(context.new_page())
-            device.enter(world.enrolment)
-            device.sees(1)
+            device.opens(world.enrolment)
         wait_until_left(live_server)
     assert token in Search(ONE.tokens()).within(kept_by(tmp_path / "profile"))
 
@@ -137,7 +132,7 @@ def read_in(truth: Truth, live_server: LiveServer, playwright: Playwright, folde
         rules = Rules(shuffle_options=True, cannot_tell=True)
         world = build_world(truth, chance, n_cases=N_READ + 1, n_practice=0, rules=rules)
         make_ready(world)
-        with chromium(playwright, folder / "profile", live_server.url, world.reader) as context:
+        with own_browser(playwright, folder / "profile", live_server.url, world.reader) as context:
             responses: list[Response] = []
             context.on("response", lambda response: responses.append(response))
             device = Device(context.new_page())
@@ -154,10 +149,8 @@ def make_ready(world: World) -> None:
 
 
 def read(device: Device, world: World, seen: Seen, responses: list[Response]) -> None:
-    device.enter(world.enrolment)
-    device.sees(1)
-    device.answers("1", then=2)
-    device.says("saved")
+    device.opens(world.enrolment)
+    device.stores("1", then=2)
     device.is_ready(world.enrolment)
     keep(seen, responses, world)
     device.cut()
@@ -177,8 +170,7 @@ def read(device: Device, world: World, seen: Seen, responses: list[Response]) ->
     device.page.reload()
     device.sees(5)
     for position in range(5, N_READ + 1):
-        device.answers("1", then=position + 1)
-        device.says("saved")
+        device.stores("1", then=position + 1)
         device.is_ready(world.enrolment)
         keep(seen, responses, world)
     seen.stores.append(device.page.evaluate(STORES))
@@ -231,20 +223,3 @@ def level(text: str, world: World) -> str:
 def kept_by(profile: Path) -> bytes:
     """Everything that a browser left on its disk, its cache included."""
     return b"\n".join(path.read_bytes() for path in profile.rglob("*") if path.is_file())
-
-
-@contextmanager
-def chromium(playwright: Playwright, profile: Path, address: str, reader: User) -> Iterator[BrowserContext]:
-    """A browser with a folder of its own, in which everything lies that it keeps."""
-    context = playwright.chromium.launch_persistent_context(
-        profile,
-        executable_path=find_headless_chromium(),
-        args=CHROMIUM_ARGUMENTS,
-        viewport={"width": 1366, "height": 768},
-        base_url=address,
-    )
-    give_session(context, reader, address)
-    try:
-        yield context
-    finally:
-        context.close()

@@ -18,8 +18,6 @@ from readerstudy.reading.case_opening import close_reading
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, answers_of, lose
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
 HIDE = """(hidden) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
     document.dispatchEvent(new Event("visibilitychange"));
@@ -33,13 +31,10 @@ def let_time_pass(reading: Reading) -> None:
 
 def test_answer_after_the_limit(device: Device, reads: MakeStudy) -> None:
     """Made in time and received later: it takes the place of what the server closed, and scores as usual."""
-    enrolment = reads(time_limit_s=600)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(time_limit_s=600))
     device.press("2")
     device.says("saved")
-    device.is_ready(enrolment)
-    device.cut()
+    device.cut(enrolment)
     device.commits()
     device.is_covered("offline")
     reading = Reading.objects.get()
@@ -60,8 +55,7 @@ def test_timer_ends_without_submit(device: Device, reads: MakeStudy) -> None:
     sent: list[str] = []
     device.page.on("request", lambda asked: sent.append(asked.url) if "/commit/" in asked.url else None)
     device.page.clock.install()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.press("2")
     device.says("saved")
     expect(device.page.locator("#room-clock")).to_be_visible()
@@ -86,8 +80,7 @@ def test_timer_ends_over_an_unfinished_report(device: Device, reads: MakeStudy) 
     """What was written so far reaches the coordinator, and the page says so."""
     enrolment = reads(time_limit_s=60)
     device.page.clock.install()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.press("g")
     device.page.keyboard.type("The side mark is mirr")
     device.page.clock.run_for(61_000)
@@ -102,8 +95,7 @@ def test_timer_ends_without_submit_and_without_a_connection(device: Device, read
     """The server closes the case without the choice, which is made in time: it counts when it gets there."""
     enrolment = reads(time_limit_s=60)
     device.page.clock.install()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.says("saved")
     device.cut()
     device.press("2")
@@ -132,8 +124,7 @@ def test_a_choice_outlives_a_reload_after_its_time(device: Device, reads: MakeSt
     """Asking for the write lease closes the case before the choice is sent."""
     enrolment = reads(time_limit_s=60)
     device.page.clock.install()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.says("saved")
     device.page.route("**/read/trial/cases/**", lose)
     device.press("2")
@@ -154,15 +145,13 @@ def test_client_clock_wrong(device: Device, reads: MakeStudy) -> None:
     """The time that is left does not follow the time of day, which is years off here and jumps back an hour."""
     enrolment = reads(time_limit_s=600)
     device.page.clock.install(time="1999-12-31T23:59:00Z")
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     clock = device.page.locator("#room-clock")
     expect(clock).to_contain_text(":")
     device.page.clock.set_system_time("1999-12-31T22:59:00Z")
     device.page.clock.run_for(1_000)
     assert 540 < left_s(device) < 600
-    device.answers("2", then=2)
-    device.says("saved")
+    device.stores("2", then=2)
     answer = Response.objects.get()
     assert (answer.option, answer.state) == ("B", "answered")
     assert "clock_set" in answer.time_flags
@@ -173,8 +162,7 @@ def test_laptop_sleeps_tab_hidden(device: Device, reads: MakeStudy) -> None:
     """Spans without the reader are told, and left to the analysis; the case is still there."""
     enrolment = reads()
     device.page.clock.install()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.press("2")
     device.page.clock.run_for(6_000)
     device.page.evaluate(HIDE, True)
@@ -206,30 +194,24 @@ def left_s(device: Device) -> int:
 @pytest.mark.parametrize("hours", [1, -1])
 def test_the_time_of_day_is_corrected_and_the_page_loaded_again(device: Device, reads: MakeStudy, hours: int) -> None:
     """The server has heard of the case on screen: the clock goes on near 9:55."""
-    enrolment = reads(time_limit_s=600)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(reads(time_limit_s=600))
     device.says("saved")
     device.page.add_init_script(f"const now = Date.now; Date.now = () => now() + {hours * 3_600_000};")
     device.page.reload()
     device.sees(1)
     assert 570 < left_s(device) <= 600, "a time of day that was set must not end the time of a case"
-    device.answers("2", then=2)
-    device.says("saved")
+    device.stores("2", then=2)
     answer = Response.objects.get()
     assert (answer.option, answer.state, "apart_from_server" in answer.time_flags) == ("B", "answered", False)
 
 
 def test_a_page_that_tells_less_time_than_the_server_knows(device: Device, reads: MakeStudy) -> None:
     """For the server 25 seconds more have gone by since the opening than for the clock of the page."""
-    enrolment = reads(time_limit_s=8)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(reads(time_limit_s=8))
     device.says("saved")
     for name in ("opened_at", "painted_at", "deadline_at"):
         Reading.objects.update(**{name: F(name) - timedelta(seconds=25)})
-    device.answers("2", then=2)
-    device.says("saved")
+    device.stores("2", then=2)
     answer = Response.objects.get(is_confirmed=True)
     assert (answer.option, answer.state, answer.delivered_late) == ("B", "answered", True)
     assert "apart_from_server" in answer.time_flags
@@ -237,11 +219,8 @@ def test_a_page_that_tells_less_time_than_the_server_knows(device: Device, reads
 
 def test_offline_when_a_case_with_a_limit_opens(device: Device, reads: MakeStudy) -> None:
     """Its question comes with the opening: the page waits, its time does not run, and the reader opens it."""
-    enrolment = reads(time_limit_s=600)
-    device.enter(enrolment)
-    device.sees(1)
-    device.is_ready(enrolment)
-    device.cut()
+    enrolment = device.opens(reads(time_limit_s=600))
+    device.cut(enrolment)
     device.answers("2")
     device.is_covered("offline")
     cover = device.page.locator("[data-cover=offline]")
@@ -256,8 +235,7 @@ def test_offline_when_a_case_with_a_limit_opens(device: Device, reads: MakeStudy
     device.press("Enter")
     device.sees(2)
     assert 590 < left_s(device) <= 600
-    device.answers("3", then=3)
-    device.says("saved")
+    device.stores("3", then=3)
     assert answers_of(enrolment) == ["B", "C"]
     flags = Response.objects.order_by("pk").values_list("time_flags", flat=True)
     assert "apart_from_server" not in list(flags)[1]
@@ -265,9 +243,7 @@ def test_offline_when_a_case_with_a_limit_opens(device: Device, reads: MakeStudy
 
 def test_an_opening_that_is_refused_waits_for_its_reason(device: Device, reads: MakeStudy) -> None:
     """Another device began a break: the next case opens when the reader goes on."""
-    enrolment = reads(time_limit_s=600)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(time_limit_s=600))
     device.says("saved")
     Enrolment.objects.update(paused_at=timezone.now())
     device.answers("2")
@@ -280,9 +256,7 @@ def test_an_opening_that_is_refused_waits_for_its_reason(device: Device, reads: 
 
 def test_refresh_of_a_case_that_the_server_has_not_heard_of(device: Device, reads: MakeStudy) -> None:
     """Opened, then shown without a connection and loaded again: the time goes on, and all of it is told."""
-    enrolment = reads(time_limit_s=600)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(time_limit_s=600))
     device.is_ready(enrolment)
     device.page.route("**/read/trial/cases/*/events/", lose)
     device.answers("1", then=2)
@@ -295,8 +269,7 @@ def test_refresh_of_a_case_that_the_server_has_not_heard_of(device: Device, read
     device.page.reload()  # the server counts from now on, the device from before
     device.sees(2)
     assert 500 < left_s(device) <= 595
-    device.answers("2", then=3)
-    device.says("saved")
+    device.stores("2", then=3)
     answer = Response.objects.get(reading__position=2)
     assert answer.active_ms is not None
     assert answer.active_ms >= 5_000
@@ -307,8 +280,7 @@ def test_the_time_of_the_last_case_ends(device: Device, reads: MakeStudy) -> Non
     """The reader goes on to the end of the study at once; no worker runs here."""
     enrolment = reads(n_cases=1, time_limit_s=60)
     device.page.clock.install()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.press("2")
     device.says("saved")
     device.page.clock.run_for(61_000)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from urllib.parse import parse_qs
 
-import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 from playwright.sync_api import Route, expect
@@ -19,8 +18,6 @@ from tests.browser.foreign import as_the_site
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
 from tests.readerstudy.studies import places_of
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def key_of(route: Route) -> str:
@@ -41,10 +38,8 @@ def test_acknowledgement_lost(device: Device, reads: MakeStudy) -> None:
             route.continue_()
 
     device.page.route("**/commit/", store_and_lose)
-    device.enter(enrolment)
-    device.sees(1)
-    device.answers("2", then=2)
-    device.says("saved")
+    device.opens(enrolment)
+    device.stores("2", then=2)
     assert len(keys) == 2
     assert len(set(keys)) == 1
     assert Response.objects.count() == 1
@@ -53,9 +48,7 @@ def test_acknowledgement_lost(device: Device, reads: MakeStudy) -> None:
 
 def test_offline(device: Device, reads: MakeStudy) -> None:
     """Three cases can be read; then the page says what it waits for, and goes on by itself."""
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads())
     device.says("saved")
     device.is_ready(enrolment)
     before = device.page.locator(".case-images").bounding_box()
@@ -85,9 +78,7 @@ def test_offline(device: Device, reads: MakeStudy) -> None:
 
 def test_a_pause_while_offline_says_what_only_this_device_has(device: Device, reads: MakeStudy) -> None:
     """The line with the saving state is hidden behind a pause: whoever goes away there is told in its place."""
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads())
     device.says("saved")
     device.is_ready(enrolment)
     unsent = device.page.locator("[data-cover=paused] [data-unsent]")
@@ -120,8 +111,7 @@ def test_server_down(device: Device, reads: MakeStudy) -> None:
             route.continue_()
 
     device.page.route("**/commit/", fail)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.answers("2", then=2)
     device.says(KEPT)
     banner = device.page.locator("#room-banner")
@@ -141,8 +131,7 @@ def test_session_expires_mid_case(device: Device, reads: MakeStudy) -> None:
         route.continue_()
 
     device.page.route("**/commit/", note)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.press("2")
     device.says("saved")
     device.is_ready(enrolment)
@@ -168,9 +157,7 @@ def test_session_expires_mid_case(device: Device, reads: MakeStudy) -> None:
 
 def test_somebody_else_logs_in_meanwhile(device: Device, reads: MakeStudy, remo: User) -> None:
     """Nothing of the reader is sent under another name, and nothing is lost."""
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads())
     device.press("2")
     device.says("saved")
     context = device.page.context
@@ -193,8 +180,7 @@ def test_somebody_else_logs_in_meanwhile(device: Device, reads: MakeStudy, remo:
 def test_an_answer_that_the_server_does_not_take_stays_on_the_device(device: Device, reads: MakeStudy) -> None:
     enrolment = reads()
     device.page.route("**/commit/", lambda route: as_the_site(route, 422, reason="malformed"), times=1)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.answers("2", then=2)
     device.is_told("kept on this device")
     [kept] = [one for one in device.keeps(enrolment) if one["kind"] == "commit"]
@@ -207,15 +193,12 @@ def test_csrf_token_rotated(device: Device, reads: MakeStudy) -> None:
     enrolment = reads()
     statuses: list[int] = []
     device.page.on("response", lambda r: statuses.append(r.status) if "/commit/" in r.url else None)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.says("saved")
     device.page.request.get("/login/")
-    device.answers("1", then=2)
-    device.says("saved")
+    device.stores("1", then=2)
     device.page.context.clear_cookies(name="csrftoken")
-    device.answers("2", then=3)
-    device.says("saved")
+    device.stores("2", then=3)
     assert answers_of(enrolment) == ["A", "B"]
     assert statuses == [200, 403, 200] or statuses == [200, 200]  # the choice before it may have fetched the token
 
@@ -225,9 +208,7 @@ NOBODY = "**/read/trial/cases/**"
 
 def test_a_pause_that_only_this_device_knows_of_goes_on_after_a_reload(device: Device, reads: MakeStudy) -> None:
     """No case shows behind it that the server would not open, and whose answer it would not take."""
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads())
     device.is_ready(enrolment)
     for address in (NOBODY, "**/read/trial/pause/"):
         device.page.route(address, lose)
@@ -242,8 +223,7 @@ def test_a_pause_that_only_this_device_knows_of_goes_on_after_a_reload(device: D
     device.is_covered("paused")
     device.press("Enter")
     device.sees(2)
-    device.answers("2", then=3)
-    device.says("saved")
+    device.stores("2", then=3)
     assert answers_of(enrolment) == ["A", "B"]
 
 
@@ -251,8 +231,7 @@ def test_what_another_server_says_acknowledges_nothing(device: Device, reads: Ma
     """A page of a proxy that answers "200" to everything: the same key is sent until the answer is stored."""
     enrolment = reads()
     device.page.route("**/commit/", lambda route: route.fulfill(status=200, body="<p>Back soon.</p>"), times=1)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.answers("2", then=2)
     device.says(KEPT)
     device.says("saved")
@@ -262,11 +241,8 @@ def test_what_another_server_says_acknowledges_nothing(device: Device, reads: Ma
 def test_all_answers_on_the_device_are_kept_by_a_study_that_was_closed_meanwhile(
     device: Device, reads: MakeStudy
 ) -> None:
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
-    device.is_ready(enrolment)
-    device.cut()
+    enrolment = device.opens(reads())
+    device.cut(enrolment)
     device.answers("1", then=2)
     device.answers("2", then=3)
     ReaderStudy.objects.update(state="closed")
@@ -289,8 +265,7 @@ def test_a_case_whose_answer_was_not_taken_comes_again_and_goes_out_before_later
     """The server still waits for this case, and opens no later one."""
     enrolment = reads()
     device.page.route("**/commit/", lambda route: as_the_site(route, 413, reason="too_large"), times=1)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.is_ready(enrolment)
     with device.page.expect_response("**/state/**"):
         device.answers("1", then=2)
@@ -298,6 +273,5 @@ def test_a_case_whose_answer_was_not_taken_comes_again_and_goes_out_before_later
     device.answers("2", then=1)
     device.page.reload()
     device.sees(1)
-    device.answers("3", then=3)
-    device.says("saved")
+    device.stores("3", then=3)
     assert answers_of(enrolment) == ["C", "B"]

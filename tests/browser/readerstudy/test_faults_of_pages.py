@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route, expect
+from playwright.sync_api import Page, Playwright, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.audit.deleting import BinRefused, move_to_bin
@@ -24,14 +24,12 @@ from annotation.models import AuditEvent, User
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design.voiding import void_case
 from readerstudy.models import ReaderStudy, Reading, ReadingSession, RefusedAnswer, Response, Voiding
-from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium
-from tests.browser.entering import give_session
-from tests.browser.readerstudy.conftest import MakeStudy, NewDevice, devices_at
+from tests.browser.conftest import own_browser
+from tests.browser.entering import Browse
+from tests.browser.readerstudy.conftest import MakeStudy, NewDevice
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
 from tests.browser.server import wait_until_left
 from tests.readerstudy.studies import places_of
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 COME_BACK = "() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))"
 POST = """async ([address, fields]) => {
@@ -51,11 +49,8 @@ def post(page: Page, address: str, *fields: tuple[str, str]) -> tuple[int, str]:
 
 def test_back_button(device: Device, new_device: NewDevice, reads: MakeStudy) -> None:
     """Back leads to where the reader is now, never to an answer that is final."""
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
-    device.answers("2", then=2)
-    device.says("saved")
+    enrolment = device.opens(reads())
+    device.stores("2", then=2)
     device.page.goto("/")
     device.page.go_back()
     device.sees(2)
@@ -64,8 +59,7 @@ def test_back_button(device: Device, new_device: NewDevice, reads: MakeStudy) ->
     other.is_covered("elsewhere")
     other.press("Enter")
     other.sees(2)
-    other.answers("3", then=3)
-    other.says("saved")
+    other.stores("3", then=3)
     device.page.evaluate(COME_BACK)
     device.is_covered("elsewhere")
     device.press("Enter")
@@ -75,9 +69,7 @@ def test_back_button(device: Device, new_device: NewDevice, reads: MakeStudy) ->
 
 def test_jump_ahead_by_url(device: Device, reads: MakeStudy) -> None:
     """What is not prefetched does not exist; what is prefetched opens in its order, also from the outbox."""
-    enrolment = reads(n_cases=5)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(n_cases=5))
     device.says("saved")
     places = [f"/read/trial/cases/{place.public_id}" for place in places_of(enrolment)]
     assert [post(device.page, f"{place}/open/")[0] for place in places] == [200, 409, 409, 404, 404]
@@ -87,8 +79,7 @@ def test_jump_ahead_by_url(device: Device, reads: MakeStudy) -> None:
     assert image is not None
     rendition = image.renditions.get(kind="full").name
     assert device.page.evaluate("async (name) => (await fetch(`/images/${name}`)).status", rendition) == 404
-    device.is_ready(enrolment)
-    device.cut()
+    device.cut(enrolment)
     device.answers("2", then=2)
     assert Reading.objects.count() == 1
     device.mend()
@@ -101,9 +92,7 @@ def test_jump_ahead_by_url(device: Device, reads: MakeStudy) -> None:
 
 def test_refresh(device: Device, reads: MakeStudy) -> None:
     """The same case with its choice; its time goes on where it was."""
-    enrolment = reads(time_limit_s=600)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(reads(time_limit_s=600))
     device.press("c")
     device.says("saved")
     reading = Reading.objects.get()
@@ -123,11 +112,8 @@ def test_refresh(device: Device, reads: MakeStudy) -> None:
 
 def test_two_tabs_two_devices(device: Device, new_device: NewDevice, reads: MakeStudy) -> None:
     """One page writes. The other looks on, may take over, and what it had not sent yet is sent then."""
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
-    device.is_ready(enrolment)
-    device.cut()
+    enrolment = device.opens(reads())
+    device.cut(enrolment)
     device.answers("1", then=2)
     other = new_device()
     other.enter(enrolment)
@@ -154,14 +140,11 @@ def test_two_tabs_two_devices(device: Device, new_device: NewDevice, reads: Make
 
 
 def test_a_copied_tab_does_not_hold_the_pen(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(reads())
     with device.page.expect_popup() as opened:  # it takes a copy of what the tab has stored
         device.page.evaluate("() => void open(location.href)")
     Device(opened.value).is_covered("elsewhere")
-    device.answers("1", then=2)
-    device.says("saved")
+    device.stores("1", then=2)
 
 
 def test_double_click_double_submit(device: Device, reads: MakeStudy) -> None:
@@ -173,8 +156,7 @@ def test_double_click_double_submit(device: Device, reads: MakeStudy) -> None:
         route.fulfill(response=second)
 
     device.page.route("**/commit/", send_twice)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.press("1")
     expect(device.page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
     device.page.locator("#case-go").dblclick()
@@ -198,16 +180,14 @@ def test_replay_with_another_answer(device: Device, reads: MakeStudy) -> None:
         route.continue_()
 
     device.page.route("**/commit/", be_late, times=1)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.answers("2", then=2)
     device.is_told("An earlier answer, C, is already stored and remains.")
     device.says("saved")
     assert answers_of(enrolment) == ["C"]
     refused = RefusedAnswer.objects.get()
     assert (refused.option, refused.reason) == ("B", "other_answer")
-    device.answers("1", then=3)
-    device.says("saved")
+    device.stores("1", then=3)
     assert answers_of(enrolment) == ["C", "A"]
 
 
@@ -215,14 +195,12 @@ def test_study_edited_while_open(device: Device, reads: MakeStudy, cora: User) -
     """Nothing of it can be changed. A case that is voided is answered all the same; a closed study takes nothing."""
     enrolment = reads()
     study = enrolment.study
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     case = places_of(enrolment)[0].case
     with pytest.raises(BinRefused):
         move_to_bin(study, actor=cora, at=timezone.now())
     void_case(case, "the images are of another patient", actor=cora, at=timezone.now())
-    device.answers("1", then=2)
-    device.says("saved")
+    device.stores("1", then=2)
     assert answers_of(enrolment) == ["A"]
     assert Voiding.objects.count() == 1
     close_study(study, actor=cora, at=timezone.now(), confirmed_open=1)
@@ -231,31 +209,27 @@ def test_study_edited_while_open(device: Device, reads: MakeStudy, cora: User) -
     assert answers_of(enrolment) == ["A"]
 
 
-def test_coordinator_peeks(
-    browser: Browser, live_server: LiveServer, device: Device, reads: MakeStudy, cora: User
-) -> None:
+def test_coordinator_peeks(browse: Browse, device: Device, reads: MakeStudy, cora: User) -> None:
     """Before closing no page and no file has a result; looking before needs a reason, is logged and stays."""
-    device.enter(reads())
-    device.sees(1)
+    device.opens(reads())
     device.answers("2", then=2)  # right: the key is B
     device.says("saved")
-    with devices_at(browser, live_server) as open_device:
-        page = open_device(cora).page
-        for address in ("", "watch/", "results/"):
-            assert page.goto(f"/studies/trial/{address}")
-            assert "Accuracy" not in page.inner_text("main")
-        for table, status in (("responses", 403), ("events", 403), ("orders", 200)):
-            assert post(page, f"/studies/trial/export/{table}/csv/")[0] == status
-        for reason, n_looks in (("curious", 0), ("The sponsor asked for a look.", 1)):
-            page.goto("/studies/trial/watch/")
-            page.get_by_text("Break-glass access").click()
-            glass = page.locator("form[action$='/interim/']")
-            glass.locator("[name=reason]").evaluate("(field, text) => { field.value = text }", reason)
-            glass.evaluate("(form) => { form.noValidate = true; form.requestSubmit() }")
-            expect(page.get_by_text("Results were seen before closing")).to_have_count(n_looks)
-            assert AuditEvent.objects.filter(act="study.glass_broken").count() == n_looks
-        expect(page.locator("h1")).to_have_text("Interim results")
-        expect(page.get_by_role("row").filter(has_text="R1")).to_contain_text("100")
+    page = browse(cora)
+    for address in ("", "watch/", "results/"):
+        assert page.goto(f"/studies/trial/{address}")
+        assert "Accuracy" not in page.inner_text("main")
+    for table, status in (("responses", 403), ("events", 403), ("orders", 200)):
+        assert post(page, f"/studies/trial/export/{table}/csv/")[0] == status
+    for reason, n_looks in (("curious", 0), ("The sponsor asked for a look.", 1)):
+        page.goto("/studies/trial/watch/")
+        page.get_by_text("Break-glass access").click()
+        glass = page.locator("form[action$='/interim/']")
+        glass.locator("[name=reason]").evaluate("(field, text) => { field.value = text }", reason)
+        glass.evaluate("(form) => { form.noValidate = true; form.requestSubmit() }")
+        expect(page.get_by_text("Results were seen before closing")).to_have_count(n_looks)
+        assert AuditEvent.objects.filter(act="study.glass_broken").count() == n_looks
+    expect(page.locator("h1")).to_have_text("Interim results")
+    expect(page.get_by_role("row").filter(has_text="R1")).to_contain_text("100")
     log = AuditEvent.objects.get(act="study.glass_broken")
     assert log.facts["reason"] == "The sponsor asked for a look."
     assert ReaderStudy.objects.get().unblinded_at is not None
@@ -267,13 +241,7 @@ def open_browser(
 ) -> Iterator[Callable[[], Device]]:
     """Each call starts a browser of Rita's, always with the same profile."""
     with ExitStack() as browsers:
-
-        def start() -> Device:
-            context = _open_browser(playwright, live_server.url, rita, tmp_path)
-            browsers.callback(context.close)
-            return Device(context.pages[0])
-
-        yield start
+        yield lambda: Device(browsers.enter_context(own_browser(playwright, tmp_path, live_server.url, rita)).pages[0])
     wait_until_left(live_server)
 
 
@@ -281,8 +249,7 @@ def test_browser_crash(open_browser: Callable[[], Device], reads: MakeStudy, tmp
     """The browser is killed with an answer that was not sent and a choice that was not confirmed: both are back."""
     enrolment = reads()
     device = open_browser()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.is_ready(enrolment)
     device.page.route("**/read/trial/**", lose)
     device.answers("4", then=2)
@@ -304,18 +271,6 @@ def test_browser_crash(open_browser: Callable[[], Device], reads: MakeStudy, tmp
     device.sees(3)
     device.says("saved")
     assert answers_of(enrolment) == ["D", "C"]
-
-
-def _open_browser(playwright: Playwright, address: str, person: User, profile: Path) -> BrowserContext:
-    context = playwright.chromium.launch_persistent_context(
-        profile,
-        executable_path=find_headless_chromium(),
-        args=CHROMIUM_ARGUMENTS,
-        viewport={"width": 1366, "height": 768},
-        base_url=address,
-    )
-    give_session(context, person, address)
-    return context
 
 
 def _processes(profile: Path) -> list[int]:

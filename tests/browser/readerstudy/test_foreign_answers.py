@@ -9,7 +9,6 @@ from tests.browser.foreign import ANSWERS, Line, answer_always
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 RULES = {"cannot_tell": True, "confidence": True}
 
 
@@ -25,9 +24,7 @@ def say_everything(device: Device) -> None:
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_foreign_answer_takes_nothing_out_of_the_outbox(device: Device, reads: MakeStudy, name: str) -> None:
-    enrolment = reads(**RULES)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(**RULES))
     device.is_ready(enrolment)
     answer_always(device.page, name)
     say_everything(device)
@@ -51,8 +48,7 @@ def test_a_foreign_answer_takes_nothing_out_of_the_outbox(device: Device, reads:
 def test_every_answer_at_every_step_of_a_reading(device: Device, reads: MakeStudy) -> None:
     enrolment = reads(n_cases=2, **RULES)
     line = Line(device.page.context)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.says("saved")
     say_everything(device)
     device.has_kept(enrolment)

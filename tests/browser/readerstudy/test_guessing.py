@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from readerstudy.models import Enrolment, Remark, Response
 from tests.browser.readerstudy.conftest import MakeStudy, NewDevice
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def said(enrolment: Enrolment) -> list[tuple[int | None, str, str]]:
@@ -17,7 +14,9 @@ def said(enrolment: Enrolment) -> list[tuple[int | None, str, str]]:
     return list(rows.values_list("reading__position", "kind", "value"))
 
 
-def is_asked(device: Device) -> None:
+def decline(device: Device) -> None:
+    """Cannot tell: the best guess is asked for."""
+    device.answers("0")
     row = device.page.locator("#room-guess")
     expect(row).to_be_visible()
     expect(row).to_be_focused()
@@ -27,11 +26,8 @@ def is_asked(device: Device) -> None:
 def test_a_guess_is_asked_where_one_cannot_tell_and_the_next_case_waits_for_it(
     device: Device, reads: MakeStudy
 ) -> None:
-    enrolment = reads(cannot_tell=True)
-    device.enter(enrolment)
-    device.sees(1)
-    device.answers("0")
-    is_asked(device)
+    enrolment = device.opens(reads(cannot_tell=True))
+    decline(device)
     device.press("Enter", "Enter", "5", "0")
     device.sees(1)
     expect(device.page.get_by_role("group", name="Best guess?")).to_be_visible()
@@ -39,12 +35,10 @@ def test_a_guess_is_asked_where_one_cannot_tell_and_the_next_case_waits_for_it(
     device.press("2")
     device.sees(2)
     device.answers("1", then=3)  # of an option nothing is asked
-    device.answers("0")
-    is_asked(device)
+    decline(device)
     device.press("d")
     device.sees(4)
-    device.answers("0")
-    is_asked(device)
+    decline(device)
     device.page.get_by_role("button", name="C: ").click(delay=500)  # a quick one may belong to the click before
     device.page.wait_for_url("**/read/trial/done/")
     assert answers_of(enrolment) == ["declined", "A", "declined", "declined"]
@@ -52,11 +46,8 @@ def test_a_guess_is_asked_where_one_cannot_tell_and_the_next_case_waits_for_it(
 
 
 def test_the_guess_is_asked_first_and_then_how_sure_it_is(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(cannot_tell=True, confidence=True)
-    device.enter(enrolment)
-    device.sees(1)
-    device.answers("0")
-    is_asked(device)
+    enrolment = device.opens(reads(cannot_tell=True, confidence=True))
+    decline(device)
     device.press("c")
     row = device.page.locator("#room-confidence")
     expect(row).to_be_focused()
@@ -73,13 +64,9 @@ def test_the_guess_is_asked_first_and_then_how_sure_it_is(device: Device, reads:
 
 
 def test_offline_a_guess_waits_on_the_device_with_its_answer(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(cannot_tell=True, confidence=True)
-    device.enter(enrolment)
-    device.sees(1)
-    device.is_ready(enrolment)
-    device.cut()
-    device.answers("0")
-    is_asked(device)
+    enrolment = device.opens(reads(cannot_tell=True, confidence=True))
+    device.cut(enrolment)
+    decline(device)
     device.press("b", "2")
     device.sees(2)
     device.says(KEPT)
@@ -93,12 +80,9 @@ def test_offline_a_guess_waits_on_the_device_with_its_answer(device: Device, rea
 
 def test_reload_while_the_guess_is_asked(device: Device, reads: MakeStudy) -> None:
     """The question comes back with its options and without its images; no clock runs."""
-    enrolment = reads(cannot_tell=True, confidence=True)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(cannot_tell=True, confidence=True))
     stem = device.page.locator("#stem").inner_text()
-    device.answers("0")
-    is_asked(device)
+    decline(device)
     device.says("saved")
     before = Response.objects.get().active_ms
     device.page.reload()
@@ -127,10 +111,8 @@ def test_reload_while_the_guess_is_asked_and_the_answer_is_still_on_the_device(
     """The next case does not come in between: the answer goes out first, and then the guess is asked."""
     enrolment = reads(cannot_tell=True, confidence=True)
     device.page.route("**/commit/", lambda route: route.abort("connectionreset"))
-    device.enter(enrolment)
-    device.sees(1)
-    device.answers("0")
-    is_asked(device)
+    device.opens(enrolment)
+    decline(device)
     device.has_kept(enrolment, "commit")
     device.page.reload()
     expect(device.page.locator("#case-wait")).to_contain_text("Waiting for the connection")
@@ -147,11 +129,8 @@ def test_reload_while_the_guess_is_asked_and_the_answer_is_still_on_the_device(
 
 
 def test_reload_after_the_last_answer_of_all(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(n_cases=1, cannot_tell=True)
-    device.enter(enrolment)
-    device.sees(1)
-    device.answers("0")
-    is_asked(device)
+    enrolment = device.opens(reads(n_cases=1, cannot_tell=True))
+    decline(device)
     device.says("saved")
     device.page.reload()
     device.is_covered("guess")
@@ -163,10 +142,8 @@ def test_reload_after_the_last_answer_of_all(device: Device, reads: MakeStudy) -
 def test_another_device_takes_over_while_the_guess_is_asked(reads: MakeStudy, new_device: NewDevice) -> None:
     enrolment = reads(cannot_tell=True)
     first, second = new_device(), new_device()
-    first.enter(enrolment)
-    first.sees(1)
-    first.answers("0")
-    is_asked(first)
+    first.opens(enrolment)
+    decline(first)
     first.says("saved")
     second.enter(enrolment)
     second.is_covered("elsewhere")
@@ -179,19 +156,15 @@ def test_another_device_takes_over_while_the_guess_is_asked(reads: MakeStudy, ne
 
 
 def test_practice_asks_for_the_guess_and_then_shows_the_key(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(n_practice=2, practised=False, cannot_tell=True)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(n_practice=2, practised=False, cannot_tell=True))
     feedback = device.page.locator("#room-feedback")
-    device.answers("0")
-    is_asked(device)
+    decline(device)
     expect(feedback).to_be_hidden()
     device.press("b")
     expect(feedback).to_contain_text("The correct answer is B, as you guessed.")
     device.page.locator("#case-go").click(delay=500)
     device.sees(2)
-    device.answers("0")
-    is_asked(device)
+    decline(device)
     device.press("a")
     expect(feedback).to_contain_text("The correct answer is B.")
     expect(device.page.locator(".room-wrong")).to_contain_text("A")

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Browser, expect
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import expect
 
-from annotation.enums import Role
+from annotation.models import User
 from tests.annotation.review.cases import NOON
-from tests.browser.server import leave
-from tests.conftest import make_person
+from tests.browser.entering import Browse
 from tests.readerstudy.figures.test_figures import of_eleven
 from tests.readerstudy.results.made import analysed_study, stored
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 OUTSIDE = """() => [...document.querySelectorAll(".panel dd")].filter((one) => {
   const words = document.createRange();
@@ -24,14 +19,9 @@ OUTSIDE = """() => [...document.querySelectorAll(".panel dd")].filter((one) => {
 }).map((one) => one.textContent)"""
 
 
-def test_from_a_cell_to_the_cases_without_a_mouse(browser: Browser, live_server: LiveServer, client: Client) -> None:
-    client.force_login(make_person("Cora", Role.COORDINATOR))
+def test_from_a_cell_to_the_cases_without_a_mouse(browse: Browse, cora: User) -> None:
     analysis = analysed_study(unblinded_at=NOON)
-    context = browser.new_context(base_url=live_server.url)
-    cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
-    context.add_cookies([cookie])  # type: ignore[list-item]
-    page = context.new_page()
-    page.set_viewport_size({"width": 1366, "height": 768})
+    page = browse(cora)
     page.goto(reverse("study-agreement", args=["trial", analysis.public_id]))
     title = page.locator("#card h2")
     page.locator(".map.chosen .heatmap a").nth(5).hover()
@@ -52,7 +42,6 @@ def test_from_a_cell_to_the_cases_without_a_mouse(browser: Browser, live_server:
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.goto(reverse("study-agreement", args=["trial", analysis.public_id]))
     expect(page.locator(".heatmap:visible")).to_have_count(3)  # all tasks and each of the two
-    leave(context, live_server)
 
 
 NOT_IN_CELL = """() => [...document.querySelectorAll(".heatmap td a")].filter((one) => {
@@ -82,15 +71,11 @@ TICKS = """() => {
 
 @pytest.mark.parametrize(("width", "height", "whole"), [(1351, 768, 2), (1920, 1080, 6)])
 def test_the_heatmaps_of_a_paper_stand_whole_beside_each_other(
-    browser: Browser, live_server: LiveServer, client: Client, width: int, height: int, whole: int
+    browse: Browse, cora: User, width: int, height: int, whole: int
 ) -> None:
     """The chosen one and another on a laptop, all six on a wide screen, with numbers of twelve pixels."""
-    client.force_login(make_person("Cora", Role.COORDINATOR))
     analysis = stored(analysed_study(unblinded_at=NOON).study, of_eleven("Simulated model "))
-    context = browser.new_context(base_url=live_server.url, viewport={"width": width, "height": height})
-    cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
-    context.add_cookies([cookie])  # type: ignore[list-item]
-    page = context.new_page()
+    page = browse(cora, viewport={"width": width, "height": height})
     page.goto(reverse("study-agreement", args=["trial", analysis.public_id]) + "?task=location")
     expect(page.locator(".heatmap:visible")).to_have_count(6)
     boxes = [one.bounding_box() for one in page.locator(".heatmap").all()]
@@ -111,4 +96,3 @@ def test_the_heatmaps_of_a_paper_stand_whole_beside_each_other(
     assert not page.evaluate(cut)  # by the style sheet, at their ends, in which names of one family differ
     fits = "() => [...document.querySelectorAll('html, .maps')].every((one) => one.scrollWidth <= one.clientWidth)"
     assert page.evaluate(fits)
-    leave(context, live_server)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -16,8 +12,8 @@ from readerstudy.models import RefusedAnswer
 from tests.browser.entering import give_session
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, answers_of, lose
+from tests.browser.screenshots import keep
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 DATABASES = "async () => (await indexedDB.databases()).length"
 
 
@@ -29,16 +25,14 @@ def log_in(device: Device, person: User) -> None:
 def test_an_answer_that_was_not_sent_survives_logging_out(device: Device, reads: MakeStudy, rita: User) -> None:
     enrolment = reads()
     device.page.route("**/commit/", lose)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.answers("2", then=2)
     device.has_kept(enrolment, "commit", "open")
     device.page.goto("/")
     device.page.get_by_role("button", name="Log out", exact=True).click()
     dialog = device.page.get_by_role("dialog")
     expect(dialog).to_contain_text("does not have yet: 1")
-    if folder := os.environ.get("REXVQA_SCREENSHOTS"):
-        device.page.screenshot(path=Path(folder) / "log-out-dialog.png")
+    keep(device.page, "log-out-dialog")
     assert (dialog.get_by_role("link", name="Send them").get_attribute("href")) == f"/read/{enrolment.study.slug}/room/"
     dialog.get_by_role("button", name="Log out and keep them").click()
     expect(device.page).to_have_url("/login/")
@@ -58,8 +52,7 @@ def test_what_the_device_holds_is_sent_when_the_study_has_closed(device: Device,
     """The page of the cases is not there any more: the entry sends it, and says what became of it."""
     enrolment = reads()
     device.page.route("**/commit/", lose)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.answers("2", then=2)
     device.has_kept(enrolment, "commit", "open")
     device.page.goto("/")
@@ -70,8 +63,7 @@ def test_what_the_device_holds_is_sent_when_the_study_has_closed(device: Device,
     late = RefusedAnswer.objects.get()
     assert (late.option, late.reason) == ("B", Refusal.STUDY_CLOSED)
     assert answers_of(enrolment) == []
-    if folder := os.environ.get("REXVQA_SCREENSHOTS"):
-        device.page.screenshot(path=Path(folder) / "answers-after-the-end.png")
+    keep(device.page, "answers-after-the-end")
 
 
 def test_a_reader_is_told_at_a_case_that_the_study_has_closed(device: Device, reads: MakeStudy, cora: User) -> None:
@@ -81,8 +73,7 @@ def test_a_reader_is_told_at_a_case_that_the_study_has_closed(device: Device, re
     device.enter(enrolment)
     device.page.clock.run_for(1_000)
     device.sees(1)
-    device.answers("2", then=2)
-    device.says("saved")
+    device.stores("2", then=2)
     device.press("3")
     device.says("saved")
     close_study(enrolment.study, actor=cora, at=timezone.now(), confirmed_open=1)
@@ -129,9 +120,7 @@ def test_a_paused_reader_is_told_that_the_study_has_closed_and_what_is_not_sent(
 
 
 def test_an_answer_that_comes_after_closing_is_said_to_be_late(device: Device, reads: MakeStudy, cora: User) -> None:
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads())
     device.press("2")
     device.says("saved")
     close_study(enrolment.study, actor=cora, at=timezone.now(), confirmed_open=1)

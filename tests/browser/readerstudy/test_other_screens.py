@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from readerstudy.models import Enrolment, ReadingSession, Response
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, move_to_another_screen, read_letters
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 HERE = "() => ({screen_width: screen.width, screen_height: screen.height, pixel_ratio: devicePixelRatio})"
 SHOWN = """() => {
     const pattern = document.getElementById("display-pattern");
@@ -26,8 +24,7 @@ def test_a_reading_waits_for_the_check_and_keeps_its_case_and_its_time(device: D
     enrolment = reads()
     checked_here(device, enrolment)
     page, cover = device.page, device.page.locator("#case-display")
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     device.press("2")
     device.says("saved")
     move_to_another_screen(page)
@@ -63,8 +60,7 @@ def test_a_reading_waits_for_the_check_and_keeps_its_case_and_its_time(device: D
 def test_a_case_with_a_time_limit_is_answered_first(device: Device, reads: MakeStudy) -> None:
     enrolment = reads(time_limit_s=600)
     checked_here(device, enrolment)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     move_to_another_screen(device.page)
     device.answers("1")
     expect(device.page.locator("#case-display")).to_be_visible()

@@ -1,37 +1,33 @@
-"""Results on paper and with long names: nothing leaves the page, no control is printed, numbers keep intervals."""
+"""Results on paper, with long names and many raters: nothing leaves the page, no control is printed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
-from django.test import Client
+from django.template.loader import render_to_string
 from django.urls import reverse
 from playwright.sync_api import Browser, Page, expect
-from pytest_django.live_server_helper import LiveServer
 
-from annotation.enums import Role
+from annotation.models import User
 from readerstudy.models import Analysis, ModelEntry
+from readerstudy.results.accuracy_tables import breakdown_tables
 from tests.annotation.review.cases import NOON
-from tests.browser.server import leave
-from tests.conftest import make_person
+from tests.architecture.source import ROOT
+from tests.browser.entering import Browse
+from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.results import made
-from tests.readerstudy.results.made import analysed_study
+from tests.readerstudy.results.made import QUICK, analysed_study
 
 LONG = "consortium/chest_xray_assistant_27B_multimodal_instruct_2026110{day}"
+STYLES = ("css/tokens.css", "css/site.css", "readerstudy/results.css")
 NAMES = [LONG.format(day=day) for day in (1, 2)]
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def page(browser: Browser, live_server: LiveServer, client: Client) -> Iterator[Page]:
-    client.force_login(make_person("Cora", Role.COORDINATOR))
-    context = browser.new_context(base_url=live_server.url, viewport={"width": 1366, "height": 768})
-    cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
-    context.add_cookies([cookie])  # type: ignore[list-item]
-    yield context.new_page()
-    leave(context, live_server)
+def page(browse: Browse, cora: User) -> Page:
+    return browse(cora)
 
 
 def address(name: str, analysis: Analysis, *more: int) -> str:
@@ -54,20 +50,15 @@ def test_two_versions_of_a_model_with_long_names(page: Page, monkeypatch: pytest
     assert len(shown) == len(set(shown)) == 4
 
 
-def test_the_heatmap_is_printed_with_the_interval_of_every_pair(page: Page) -> None:
+def test_the_heatmap_its_scale_and_its_cells_on_screen_and_in_print(page: Page) -> None:
     analysis = analysed_study(unblinded_at=NOON)
     page.goto(address("study-agreement", analysis))
     table = page.locator("details.as-table table")
     expect(table).to_be_hidden()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    expect(table).to_be_visible()
+    expect(table).to_be_visible()  # the interval of every pair
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(table).to_be_hidden()
-
-
-def test_what_is_said_of_a_cell_stays_in_its_card(page: Page) -> None:
-    analysis = analysed_study(unblinded_at=NOON)
-    page.goto(address("study-agreement", analysis))
     cell = page.locator(".map.chosen .heatmap a").first
     cell.evaluate("one => Object.assign(one.dataset, {sameLimits: '45.73 to 58.91 %, n = 199', n: '199'})")
     cell.hover()
@@ -76,25 +67,17 @@ def test_what_is_said_of_a_cell_stays_in_its_card(page: Page) -> None:
     for said in page.locator("#card dd").all():
         place = said.bounding_box()
         assert place
-        assert place["x"] + place["width"] <= card["x"] + card["width"] - 15
+        assert place["x"] + place["width"] <= card["x"] + card["width"] - 15, "what is said of a cell leaves its card"
         assert said.evaluate("one => one.scrollWidth <= one.clientWidth")
-
-
-def test_how_numbers_were_made_takes_no_page_of_its_own(page: Page) -> None:
-    analysis = analysed_study(unblinded_at=NOON)
-    page.emulate_media(media="print")
-    page.goto(address("study-analysed", analysis))
-    assert page.locator(".rules").evaluate("one => getComputedStyle(one).breakInside") == "auto"
-
-
-def test_the_numbers_under_the_scale_stay_under_it_in_print(page: Page) -> None:
-    analysis = analysed_study(unblinded_at=NOON)
     page.emulate_media(media="print")
     page.goto(address("study-agreement", analysis))
     scale, words = (page.locator(one).bounding_box() for one in (".scale", ".scale-words"))
     assert scale
     assert words
-    assert words["width"] == pytest.approx(scale["width"], abs=2)
+    assert words["width"] == pytest.approx(scale["width"], abs=2), "the numbers do not stay under the scale"
+    page.goto(address("study-analysed", analysis))
+    breaks = page.locator(".rules").evaluate("one => getComputedStyle(one).breakInside")
+    assert breaks == "auto", "how numbers were made takes a page of its own"
 
 
 def test_no_control_is_printed(page: Page) -> None:
@@ -104,3 +87,20 @@ def test_no_control_is_printed(page: Page) -> None:
     expect(page.get_by_role("heading", name="Model", exact=True)).to_be_visible()
     expect(page.get_by_role("link", name="Withdraw")).to_be_hidden()
     expect(page.get_by_role("link", name="Import predictions")).to_be_hidden()
+
+
+@pytest.mark.parametrize("n_models", [8, 11])
+def test_every_column_of_the_categories_is_on_the_screen(browser: Browser, n_models: int) -> None:
+    rng = np.random.default_rng(1)
+    said = ["".join(np.where(rng.random(60) < 0.8, "B", "C")) for _rater in range(3 + n_models)]
+    readers = {f"Simulated radiologist {place}": one for place, one in enumerate(said[:3])}
+    models = {f"Simulated model {'ABCDEFGHIJK'[place]}": one for place, one in enumerate(said[3:])}
+    result: Any = computed(make_arrays(readers, models, "B" * 60, tasks=["presence"] * 60), QUICK)
+    context = {"table": breakdown_tables(result)[1], "css": "breakdown"}
+    table = render_to_string("readerstudy/results/_table.html", context)
+    styles = "".join(f"<style>{(ROOT / 'static' / name).read_text()}</style>" for name in STYLES)
+    page = browser.new_page(viewport={"width": 1351, "height": 768})  # 1366 with a scroll bar
+    page.set_content(f"{styles}<main class='page wide results'>{table}</main>")
+    box = page.locator(".table-scroll")
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+    page.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from annotation.models import Exam, User
@@ -11,15 +10,13 @@ from tests.annotation.review.priors import give_prior
 from tests.browser.readerstudy.reading import Device, answers_of
 from tests.readerstudy.studies import enrol, make_study
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PRIORS = ".viewer-prior:visible"
 
 
 def test_a_case_with_a_prior_is_read(transactional_db: None, device: Device, rita: User) -> None:
     study = make_study(n_cases=2, pixels=True, give_images=lambda: give_prior(Exam.objects.get(questions__number=1)))
     enrolment = enrol(study, rita)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     page = device.page
     expect(page.locator(PRIORS)).to_have_count(2)
     expect(page.locator(f"{PRIORS} .viewer-tag-position")).to_have_text(["Prior · AP", "Prior · lateral"])

@@ -16,19 +16,13 @@ IN_FRONT = """(shown) => {
     return document.elementFromPoint(x + width / 2, y + height / 2) === shown;
 }"""
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
 
 def test_six_cases_by_keyboard_two_of_them_offline_and_a_change_of_device(
     device: Device, new_device: NewDevice, reads: MakeStudy
 ) -> None:
-    enrolment = reads(n_cases=6)
-    device.enter(enrolment)
-    device.sees(1)
-    device.answers("1", then=2)
-    device.says("saved")
-    device.is_ready(enrolment)
-    device.cut()
+    enrolment = device.opens(reads(n_cases=6))
+    device.stores("1", then=2)
+    device.cut(enrolment)
     device.answers("b", then=3)
     device.says(KEPT)
     expect(device.page.locator("#room-banner")).to_contain_text("Offline.")
@@ -55,9 +49,7 @@ def test_six_cases_by_keyboard_two_of_them_offline_and_a_change_of_device(
 
 
 def test_the_clock_and_the_look_of_a_case_are_stored_with_its_answer(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(reads())
     device.press("1", "i", "2")
     device.commits()
     device.sees(2)
@@ -81,8 +73,7 @@ def test_the_first_events_of_a_case_wait_until_it_is_opened(device: Device, read
     """Before that the server refuses them, and they would be lost."""
     asked: list[str] = []
     device.page.on("request", lambda request: asked.append(request.url.rstrip("/").rsplit("/", 1)[1]))
-    device.enter(reads())
-    device.sees(1)
+    device.opens(reads())
     device.says("saved")
     device.answers("1", then=2)
     assert asked.index("open") < asked.index("events")
@@ -90,8 +81,7 @@ def test_the_first_events_of_a_case_wait_until_it_is_opened(device: Device, read
 
 def test_all_that_is_needed_is_in_sight(device: Device, reads: MakeStudy) -> None:
     """At 1366x768 nothing scrolls; images have two thirds, the frontal one large on the left; no clock shows."""
-    device.enter(reads())
-    device.sees(1)
+    device.opens(reads())
     for place in ("#stem", "#room-options label >> nth=0", "#room-options label >> nth=3", "#case-go"):
         expect(device.page.locator(place)).to_be_in_viewport(ratio=1)
     beyond = "(place) => { const box = document.querySelector(place); return box.scrollHeight - box.clientHeight }"
@@ -132,9 +122,7 @@ def test_nothing_of_a_case_shows_before_all_of_it(device: Device, reads: MakeStu
 
 
 def test_how_sure_is_asked_after_the_answer_and_before_the_next_case(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(confidence=True)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(confidence=True))
     device.answers("2")
     expect(device.page.locator("#room-confidence")).to_be_visible()
     device.press("Enter", "Enter")
@@ -158,9 +146,7 @@ def test_how_sure_is_asked_after_the_answer_and_before_the_next_case(device: Dev
 
 
 def test_a_slip_can_be_told_until_the_next_answer(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads())
     device.press("Shift+E")
     expect(device.page.locator("#slip-dialog")).to_be_hidden()
     device.answers("2", then=2)
@@ -180,8 +166,7 @@ def test_a_slip_can_be_told_until_the_next_answer(device: Device, reads: MakeStu
 def test_arrows_choose_nothing_and_who_corrects_a_key_or_looks_keys_up_is_not_reading(
     device: Device, reads: MakeStudy
 ) -> None:
-    device.enter(reads())
-    device.sees(1)
+    device.opens(reads())
     device.answers("2", then=2)
     device.press("2")
     device.page.locator("#room-options input").nth(1).focus()
@@ -202,25 +187,20 @@ def test_arrows_choose_nothing_and_who_corrects_a_key_or_looks_keys_up_is_not_re
 
 
 def test_a_faulty_case_is_reported_and_answered_all_the_same(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(reads())
     device.press("g")
     expect(device.page.locator("#fault-dialog")).to_be_visible()
     device.page.keyboard.type("2 of the images are of another patient")
     device.press("Tab", "Tab", "Enter")
     device.is_told("The coordinator will read it")
     device.has_chosen()
-    device.answers("2", then=2)
-    device.says("saved")
+    device.stores("2", then=2)
     remark = Remark.objects.get()
     assert (remark.kind, remark.text) == ("fault", "2 of the images are of another patient")
 
 
 def test_a_pause_comes_after_the_case_or_hides_it_at_once(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads())
     device.press("Shift+P", "Enter")
     device.is_told("after this case")
     device.answers("1")
@@ -239,17 +219,14 @@ def test_a_pause_comes_after_the_case_or_hides_it_at_once(device: Device, reads:
     expect(device.page.locator(".viewer-canvas").first).to_be_hidden()
     device.press("Enter")
     device.sees(2)
-    device.answers("2", then=3)
-    device.says("saved")
+    device.stores("2", then=3)
     assert Response.objects.get(reading__position=2).time_flags.count("paused") == 1
     enrolment.refresh_from_db()
     assert enrolment.paused_at is None
 
 
 def test_a_break_is_offered_when_it_is_due(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(break_every=2)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(break_every=2))
     device.is_ready(enrolment)
     device.answers("1", then=2)
     device.cut()
@@ -266,9 +243,7 @@ def test_a_break_is_offered_when_it_is_due(device: Device, reads: MakeStudy) -> 
 def test_the_clock_of_a_limit_stays_in_sight_in_full_screen_and_covers_nothing_of_the_image(
     device: Device, reads: MakeStudy
 ) -> None:
-    enrolment = reads(time_limit_s=600)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(reads(time_limit_s=600))
     device.press("f", "2")
     view = device.page.locator(".viewer-wide-root").bounding_box()
     clock = device.page.locator("#room-clock")
@@ -281,9 +256,7 @@ def test_the_clock_of_a_limit_stays_in_sight_in_full_screen_and_covers_nothing_o
 
 
 def test_practice_shows_the_key_and_why(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(n_practice=2, practised=False)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(reads(n_practice=2, practised=False))
     expect(device.page.locator("#room-practice")).to_be_visible()
     device.answers("1")
     expect(device.page.locator("#room-feedback h2")).to_have_text("The correct answer is B.")
@@ -312,8 +285,7 @@ def test_an_image_that_does_not_come_is_said_to_be_unreadable(device: Device, re
     expect(device.page.locator(".viewer-error:visible")).to_contain_text("could not be shown")
     device.press("w")
     device.sees(1)
-    device.answers("1", then=2)
-    device.says("saved")
+    device.stores("1", then=2)
     assert len(Response.objects.get().unreadable) == 1
 
 

@@ -18,7 +18,6 @@ from tests.browser.review.test_journey import answer, press, start
 from tests.browser.review.test_tools import CUT
 from tests.readerstudy.studies import keep_again
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # Two of them are 1366x768 and 1920x1080 at 150 %.
 SIZES = ((911, 512), (1280, 640), (1280, 720), (1366, 640), (1366, 768), (1920, 1080), (2560, 1440))
 SHAPE = (122, 100)  # height and width, as of a chest radiograph
@@ -146,8 +145,7 @@ def test_no_word_lies_over_a_film_that_is_read(device: Device, reads: MakeStudy)
 
     def load() -> None:
         keep_again(enrolment.study)
-        device.enter(enrolment)
-        device.sees(1)
+        device.opens(enrolment)
 
     check_no_word_lies_over_a_film(device.page, load)
 
@@ -160,8 +158,7 @@ def test_a_reading_from_a_small_window_to_a_large_screen(device: Device, reads: 
         image.renditions.all().delete()
         give_pixels(image, seed=image.pk, shape=SHAPE)
     keep_again(enrolment.study)
-    device.enter(enrolment)
-    device.sees(1)
+    device.opens(enrolment)
     assert look_at_all(page) == {}
     assert share(page, (1366, 768)) > 55
     assert share(page, (1920, 1080)) > 65

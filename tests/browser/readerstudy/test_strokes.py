@@ -11,13 +11,11 @@ from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, answers_of
 from tests.browser.strokes import DIGITS, SILENT, SPEAKING, Keyboard
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 UNCHECK = "() => document.querySelectorAll('[name=option]').forEach((one) => { one.checked = false; })"
 
 
 def test_a_stroke_that_says_nothing_chooses_nothing(device: Device, reads: MakeStudy) -> None:
-    device.enter(reads(cannot_tell=True, may_pause=True))
-    device.sees(1)
+    device.opens(reads(cannot_tell=True, may_pause=True))
     keyboard = Keyboard(device.page)
     for stroke in SILENT:
         keyboard.strike(stroke)
@@ -30,9 +28,7 @@ def test_a_stroke_that_says_nothing_chooses_nothing(device: Device, reads: MakeS
 
 
 def test_a_stroke_that_says_nothing_does_not_say_how_sure(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(confidence=True)
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads(confidence=True))
     keyboard = Keyboard(device.page)
     for n, stroke in enumerate(DIGITS, start=1):
         device.answers("1")
@@ -49,8 +45,7 @@ def test_a_stroke_that_says_nothing_does_not_say_how_sure(device: Device, reads:
 
 @pytest.mark.parametrize("cover", ["confidence", "guess"])
 def test_a_stroke_that_says_nothing_answers_no_cover(device: Device, reads: MakeStudy, cover: str) -> None:
-    device.enter(reads(cannot_tell=True, confidence=cover == "confidence"))
-    device.sees(1)
+    device.opens(reads(cannot_tell=True, confidence=cover == "confidence"))
     keyboard = Keyboard(device.page)
     for n, stroke in enumerate(DIGITS if cover == "confidence" else SPEAKING, start=1):
         device.answers("1" if cover == "confidence" else "0")
@@ -88,8 +83,7 @@ PRESSED_TWICE = """() => new Promise((done) => {
 def test_a_key_in_the_first_moment_of_a_case_chooses_nothing(
     device: Device, reads: MakeStudy, quiet_ms: int, chosen: tuple[str, ...]
 ) -> None:
-    device.enter(reads(quiet_ms=quiet_ms))
-    device.sees(1)
+    device.opens(reads(quiet_ms=quiet_ms))
     device.page.locator("#room-options label").first.click()
     expect(device.page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
     device.page.evaluate(PRESSED_TWICE)
@@ -101,8 +95,7 @@ def test_letters_or_all_characters_can_be_switched_off(device: Device, reads: Ma
     enrolment = reads(cannot_tell=True, may_pause=True)
     for keys, chosen in (("digits", ["B"]), ("none", [])):
         User.objects.filter(pk=rita.pk).update(keys=keys)
-        device.enter(enrolment)
-        device.sees(1)
+        device.opens(enrolment)
         device.page.evaluate(UNCHECK)
         device.press("a", "g", "Shift+P", "?", "2")
         device.has_chosen(*chosen)
@@ -114,8 +107,7 @@ def test_letters_or_all_characters_can_be_switched_off(device: Device, reads: Ma
 
 def test_keys_of_reviews_mean_the_same_in_studies(device: Device, reads: MakeStudy) -> None:
     """Once T paused here and was the comment there, and M was the input error here and "medium" there."""
-    device.enter(reads(may_pause=True))
-    device.sees(1)
+    device.opens(reads(may_pause=True))
     device.answers("2", then=2)
     keyboard = Keyboard(device.page)
     device.press("t", "m")

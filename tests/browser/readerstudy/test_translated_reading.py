@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from django.utils import timezone
 
 from readerstudy.enrolment.progress import progress_of
@@ -13,13 +12,11 @@ from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device
 from tests.browser.translating import IN_PLACE, is_told, is_untouched, translate, translate_all_the_same
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 FLAG = "translated"
 
 
 def test_a_translator_that_heeds_the_page_changes_nothing(device: Device, reads: MakeStudy) -> None:
-    device.enter(reads())
-    device.sees(1)
+    device.opens(reads())
     translate(device.page)
     is_untouched(device.page)
     device.answers("2", then=2)
@@ -29,9 +26,7 @@ def test_a_translator_that_heeds_the_page_changes_nothing(device: Device, reads:
 
 
 def test_one_that_does_not_is_told_to_the_reader_and_noted_with_the_response(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads()
-    device.enter(enrolment)
-    device.sees(1)
+    enrolment = device.opens(reads())
     translate_all_the_same(device.page)
     is_told(device.page)
     device.answers("2")
@@ -43,8 +38,7 @@ def test_one_that_does_not_is_told_to_the_reader_and_noted_with_the_response(dev
     device.answers("1", then=3)
     device.page.evaluate(IN_PLACE)
     is_told(device.page)
-    device.answers("2", then=4)
-    device.says("saved")
+    device.stores("2", then=4)
     names = [column.name for column in response_columns(with_key=False)]
     rows = [dict(zip(names, row, strict=True)) for row in response_rows(enrolment.study, with_key=False)]
     carried = [FLAG in str(row["time_flags"]) for row in rows]

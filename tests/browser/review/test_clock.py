@@ -6,18 +6,11 @@ import json
 from typing import Any
 from urllib.parse import parse_qs
 
-import pytest
 from playwright.sync_api import Page, Request, Route, expect
 
 from annotation.models import Assignment, BlindAnswer, Review, ReviewEvent, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
-from tests.browser.review.test_journey import answer, press, start
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-def is_shown(page: Page) -> None:
-    page.wait_for_function("() => performance.getEntriesByName('case shown').length")
+from tests.browser.review.test_journey import answer, is_shown, press, start, submit
 
 
 def has_told(page: Page, kind: str) -> None:
@@ -39,8 +32,7 @@ def test_a_review_by_keyboard_has_its_times(page: Page, review_round: ReviewRoun
     start(page, review_round)
     is_shown(page)
     answer(page, "2", "i", "e")
-    press(page, "5", "5", "5", "5", "1", "1", "a", "Enter")
-    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    submit(page, then=2)
     blind, review = BlindAnswer.objects.get(), Review.objects.get()
     assert blind.active_ms is not None
     assert review.active_ms is not None

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Assignment, ReviewDraft, ReviewRound, User
 from annotation.review.ending import close_round
 from annotation.review.reassigning import reassign
 from tests.annotation.review.cases import assignments_of
-from tests.browser.review.test_clock import has_told, is_shown
-from tests.browser.review.test_journey import BLIND, answer, start
+from tests.browser.review.test_clock import has_told
+from tests.browser.review.test_journey import BLIND, answer, is_shown, start
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 

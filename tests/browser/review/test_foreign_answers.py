@@ -7,9 +7,8 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import BlindAnswer, Review, ReviewDraft, ReviewRound
 from tests.browser.foreign import ANSWERS, Line, answer_always
-from tests.browser.review.test_journey import BLIND, JUDGE, checked, commit, press, start
+from tests.browser.review.test_journey import BLIND, answer, checked, commit, press, start
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 CHOSEN = {"best": ["B"], "difficulty": ["easy"]}
 TRYING = "not saved, trying again"
 
@@ -39,8 +38,7 @@ def test_every_answer_at_every_step_of_a_review(page: Page, review_round: Review
     start(page, review_round)
     press(page, "2", "e")
     expect(page.locator("#case-saving")).to_have_text("saved")
-    commit(page)
-    expect(page.locator(JUDGE)).to_be_visible()
+    answer(page)
     press(page, "5", "5", "5", "5", "1", "1", "o")
     expect(page.locator("#case-report")).to_contain_text("FINDINGS-WORDS")
     press(page, "t")

@@ -12,9 +12,9 @@ from annotation.models import Image, Review, ReviewRound, User
 from annotation.review.kernels.form_design import PAPER
 from tests.annotation.review.cases import SECRETS, assignments_of
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 BLIND = "#case-form[data-step=blind]"
 JUDGE = "#case-form[data-step=judge]"
+JUDGED = ("5", "5", "5", "5", "1", "1", "a")
 GOOD = {name: 4 if name == GradeName.EXPLANATION_CLARITY else 5 for name in PAPER.grades}
 
 
@@ -46,6 +46,25 @@ def answer(page: Page, *keys: str) -> None:
     press(page, *keys)
     commit(page)
     expect(page.locator(JUDGE)).to_be_visible()
+
+
+def judge(page: Page, review_round: ReviewRound) -> None:
+    """At step 2 of the first case, with the right answer."""
+    start(page, review_round)
+    answer(page, "2", "e")
+
+
+def is_shown(page: Page) -> None:
+    """Question and images stand on screen at full depth."""
+    page.wait_for_function("() => performance.getEntriesByName('case shown').length")
+
+
+def submit(page: Page, *, then: int = 0) -> None:
+    """A judgement without a fault; then the case of this place."""
+    press(page, *JUDGED)
+    commit(page)
+    if then:
+        expect(page.locator(".case-place")).to_have_text(f"{then} / 3")
 
 
 @pytest.mark.journey
@@ -139,8 +158,7 @@ def test_submitting_is_quiet_until_everything_is_there(page: Page, review_round:
 
 
 def test_anchors_show_on_the_row_that_has_the_focus(page: Page, review_round: ReviewRound) -> None:
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     expect(page.locator("#anchor-clinical_quality")).to_be_visible()
     press(page, "ArrowDown")
     expect(page.locator("#anchor-factual_correctness")).to_be_visible()
@@ -150,8 +168,7 @@ def test_anchors_show_on_the_row_that_has_the_focus(page: Page, review_round: Re
 def test_a_draft_comes_back_after_a_reload_even_if_the_server_never_got_it(
     page: Page, review_round: ReviewRound
 ) -> None:
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
 
     def fail(route: Route) -> None:
         route.abort()
@@ -173,8 +190,7 @@ def test_a_draft_comes_back_after_a_reload_even_if_the_server_never_got_it(
 
 def test_a_draft_stays_on_the_page_when_the_reload_overtakes_it(page: Page, review_round: ReviewRound) -> None:
     """The server draws the page, then stores the draft, and the old page hears of that before it goes."""
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     drawn_before = page.evaluate("fetch(location.href).then((answer) => answer.text())")
     press(page, "t")
     page.keyboard.type("typed just before the reload")
@@ -188,8 +204,7 @@ def test_a_draft_stays_on_the_page_when_the_reload_overtakes_it(page: Page, revi
 
 
 def test_a_submission_waits_for_the_connection(page: Page, review_round: ReviewRound) -> None:
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     page.context.set_offline(True)
     press(page, "5", "5", "5", "5", "1", "1", "a", "Enter")
     expect(page.locator("#case-saving")).to_have_text("not saved, trying again")
@@ -205,8 +220,7 @@ def test_back_and_forward_show_the_case_as_it_stands(page: Page, review_round: R
     start(page, review_round)
     first = page.url
     answer(page, "2", "e")
-    press(page, "5", "5", "5", "5", "1", "1", "a", "Enter")
-    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    submit(page, then=2)
     page.go_back()
     expect(page.locator(JUDGE)).to_be_visible()
     assert page.url == first
@@ -219,8 +233,7 @@ def test_back_and_forward_show_the_case_as_it_stands(page: Page, review_round: R
 
 
 def test_identifying_text_hides_the_images_at_once(page: Page, review_round: ReviewRound, rita: User) -> None:
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     press(page, "x", "7")
     expect(page.locator("#case-cover")).to_be_visible()
     expect(page.locator(".viewer-stage")).to_be_hidden()

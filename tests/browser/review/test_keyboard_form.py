@@ -10,9 +10,7 @@ from playwright.sync_api import Page, Request, expect
 
 from annotation.models import AnswerKey, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
-from tests.browser.review.test_journey import answer, commit, press, start
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+from tests.browser.review.test_journey import answer, commit, judge, press, start
 
 # The place of the focus among everything in the panel, in the order of the page, and what it is.
 FOCUS = """() => {
@@ -163,8 +161,7 @@ def test_the_whole_judgement_stays_in_sight_below_the_longest_texts(
 
 def test_a_draft_is_sent_within_a_second_though_the_typing_goes_on(page: Page, review_round: ReviewRound) -> None:
     page.clock.install()
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     sent: list[str] = []
 
     def note(request: Request) -> None:

@@ -8,10 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Review, ReviewRound, User
-from tests.browser.review.test_journey import BLIND, answer, checked, press, start
+from tests.browser.review.test_journey import BLIND, answer, checked, judge, press, start
 from tests.browser.strokes import DIGITS, SILENT, SPEAKING, Keyboard
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 class Stroke(NamedTuple):
@@ -106,8 +104,7 @@ def test_a_text_and_a_dialog_keep_their_keys(page: Page, review_round: ReviewRou
 
 def test_grades_and_verdict(page: Page, review_round: ReviewRound) -> None:
     """On AZERTY the minus is the 6 without Shift: it still says that one cannot judge."""
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     for stroke in (Stroke("Digit5", "("), Stroke("Digit6", "-"), Stroke("Numpad4", "4"), Stroke("Digit5", "5")):
         strike(page, stroke)
     strike(page, Stroke("KeyV", "м"))  # Cyrillic
@@ -137,8 +134,7 @@ def test_in_the_blind_step_a_stroke_that_says_nothing_chooses_nothing(page: Page
 
 
 def test_in_the_judgement_a_stroke_that_says_nothing_grades_nothing(page: Page, review_round: ReviewRound) -> None:
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     keyboard = Keyboard(page)
     for stroke in SILENT:
         keyboard.strike(stroke)

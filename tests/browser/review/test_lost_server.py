@@ -6,15 +6,12 @@ import re
 import shutil
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.bench.measuring import filled
 from tests.bench.review_page import logged_in
 from tests.browser.review.test_journey import JUDGE, answer, checked, press
 from tests.processes import Server, environment, migrated_home
-
-pytestmark = pytest.mark.browser
 
 
 def test_nothing_typed_is_lost_when_the_server_is_killed(browser: Browser, tmp_path: Path) -> None:

@@ -15,10 +15,7 @@ from annotation.enums import RenditionKind
 from annotation.models import Rendition, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
 from tests.annotation.review.pixels import give_pixels
-from tests.browser.review.test_journey import BLIND, answer, commit, press
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-JUDGED = ("5", "5", "5", "5", "1", "1", "a")
+from tests.browser.review.test_journey import BLIND, JUDGED, answer, commit, press
 
 # When a view reaches a level: where the pictures of the first look stand, and where canvases hold one, as left, top,
 # right and bottom on the page.

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import BlindAnswer, ReviewEvent, ReviewRound, User
 from annotation.review.viewing import newest_check, pattern_now
 from tests.annotation.review.cases import assignments_of
 from tests.browser.readerstudy.reading import move_to_another_screen, type_letters
-from tests.browser.review.test_journey import BLIND, JUDGE, answer, press, start
+from tests.browser.review.test_journey import BLIND, JUDGE, answer, commit, press, start
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 FIRST_WINDOW = ".viewer-pane:first-child .viewer-tag-window"
 
 
@@ -95,9 +93,7 @@ def test_nothing_shows_in_a_window_that_is_too_small(page: Page, review_round: R
     page.set_viewport_size({"width": 1366, "height": 768})
     expect(small).to_be_hidden()  # the page hears of its size a moment later
     expect(page.locator("#case-form input:checked")).to_have_count(2)
-    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
-    press(page, "Enter")
-    expect(page.locator(JUDGE)).to_be_visible()
+    answer(page)
     told = ReviewEvent.objects.filter(kind__in=["hidden", "visible", "painted", "submitted"]).order_by("sequence")
     assert [event.kind for event in told] == ["hidden", "visible", "painted", "hidden", "visible", "submitted"]
 
@@ -106,17 +102,13 @@ def test_a_case_comes_back_as_it_was_left(page: Page, review_round: ReviewRound,
     start(page, review_round)
     window = page.locator(FIRST_WINDOW)
     expect(window).to_have_text("L 128 · W 256")
-    press(page, "2", "e")
-    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
-    press(page, "Enter")
-    expect(page.locator(JUDGE)).to_be_visible()
+    answer(page, "2", "e")
     press(page, "Shift+Digit4")
     expect(window).not_to_have_text("L 128 · W 256")
     changed = window.inner_text()
     expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "true")
     press(page, "5", "5", "5", "5", "1", "1", "a")
-    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
-    press(page, "Enter")
+    commit(page)
     expect(page.locator(".case-place")).to_have_text("2 / 3")
     expect(window).to_have_text("L 128 · W 256")
     page.go_back()

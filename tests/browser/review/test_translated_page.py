@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.exports.reviews import columns_of_reviews, review_rows
@@ -10,7 +9,6 @@ from annotation.models import BlindAnswer, Review, ReviewRound
 from tests.browser.review.test_journey import answer, press, start
 from tests.browser.translating import IN_PLACE, is_told, is_untouched, translate, translate_all_the_same
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 FLAG = "translated"
 
 

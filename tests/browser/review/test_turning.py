@@ -11,10 +11,19 @@ from annotation.enums import AssignmentState, EventKind
 from annotation.models import Assignment, BlindAnswer, Review, ReviewEvent, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
 from tests.browser.foreign import as_the_site
-from tests.browser.review.test_journey import BLIND, JUDGE, answer, checked, commit, press, start
-
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-JUDGED = ("5", "5", "5", "5", "1", "1", "a")
+from tests.browser.review.test_journey import (
+    BLIND,
+    JUDGE,
+    JUDGED,
+    answer,
+    checked,
+    commit,
+    is_shown,
+    judge,
+    press,
+    start,
+    submit,
+)
 
 # For every animation frame: the stem as far as it can be seen, and what the first canvas holds.
 RECORD = """() => {
@@ -45,11 +54,6 @@ def picture(page: Page) -> int:
     page.evaluate(PICTURE)
     held: int = page.evaluate("() => picture()")
     return held
-
-
-def is_shown(page: Page) -> None:
-    """Question and images stand on screen at full depth."""
-    page.wait_for_function("() => performance.getEntriesByName('case shown').length")
 
 
 def pictures_of(page: Page, review_round: ReviewRound, rita: User) -> list[int]:
@@ -88,14 +92,12 @@ def test_the_next_images_come_at_once_and_never_beside_the_old_question(
     page: Page, review_round: ReviewRound, rita: User
 ) -> None:
     first, second, _third = pictures_of(page, review_round, rita)
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     prepared(page)
     held = hold(page, "**/submit/")
     page.evaluate(PICTURE)
     page.evaluate(RECORD)
-    press(page, *JUDGED)
-    commit(page)
+    submit(page)
     page.wait_for_function("(second) => picture() === second", arg=second)
     expect(page.locator("#content")).to_have_attribute("data-showing", "turning")
     expect(page.locator("#stem")).to_be_hidden()
@@ -111,13 +113,11 @@ def test_the_next_images_come_at_once_and_never_beside_the_old_question(
 
 
 def test_keys_between_two_cases_go_to_the_images_and_to_no_question(page: Page, review_round: ReviewRound) -> None:
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     prepared(page)
     before = picture(page)
     held = hold(page, "**/submit/")
-    press(page, *JUDGED)
-    commit(page)
+    submit(page)
     expect(page.locator("#content")).to_have_attribute("data-showing", "turning")
     page.wait_for_function("(before) => picture() !== before", arg=before)
     plain = picture(page)
@@ -146,8 +146,7 @@ def test_keys_between_two_cases_go_to_the_images_and_to_no_question(page: Page, 
 def test_a_refused_case_comes_back_untouched(
     page: Page, review_round: ReviewRound, status: int, said: dict[str, object], sentence: str
 ) -> None:
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     prepared(page)
     press(page, *JUDGED, "t")
     page.keyboard.type("as I typed it")
@@ -175,8 +174,7 @@ def picture_at_rest(page: Page) -> int:
 
 
 def test_without_a_connection_the_case_comes_back_and_waits(page: Page, review_round: ReviewRound) -> None:
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     prepared(page)
     before = picture(page)
     press(page, *JUDGED)
@@ -197,13 +195,11 @@ def test_another_case_than_the_prepared_one_brings_its_own_images(
     page: Page, review_round: ReviewRound, rita: User
 ) -> None:
     _first, _second, third = pictures_of(page, review_round, rita)
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     prepared(page)
     second = assignments_of(rita, review_round)[1]
     Assignment.objects.filter(pk=second.pk).update(state=AssignmentState.WITHDRAWN)
-    press(page, *JUDGED)
-    commit(page)
+    submit(page)
     expect(page.locator("#stem")).to_contain_text("(3)?")
     is_shown(page)
     assert picture(page) == third
@@ -215,14 +211,11 @@ def test_going_back_while_a_case_is_submitted_ends_at_that_case(
     start(page, review_round)
     first = page.url
     answer(page, "2", "e")
-    press(page, *JUDGED)
-    commit(page)
-    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    submit(page, then=2)
     answer(page, "2", "e")
     prepared(page)
     held = hold(page, "**/submit/")
-    press(page, *JUDGED)
-    commit(page)
+    submit(page)
     expect(page.locator("#content")).to_have_attribute("data-showing", "turning")
     page.evaluate("() => history.back()")
     page.wait_for_url(first)
@@ -264,8 +257,7 @@ def test_nothing_is_submitted_before_every_image_is_on_screen(page: Page, review
     waiting(page, held).continue_()
     expect(page.locator("#case-message")).to_be_hidden()
     expect(page.locator("#case-wait")).to_be_empty()
-    commit(page)
-    expect(page.locator(JUDGE)).to_be_visible()
+    answer(page)
 
 
 def test_a_failed_image_says_so_and_can_be_tried_again(page: Page, with_a_broken_image: Callable[[], None]) -> None:
@@ -276,8 +268,7 @@ def test_a_failed_image_says_so_and_can_be_tried_again(page: Page, with_a_broken
     press(page, "n")
     expect(page.locator(".viewer-error:visible")).to_have_count(0)
     expect(page.locator("#case-message")).to_be_hidden()
-    commit(page)
-    expect(page.locator(JUDGE)).to_be_visible()
+    answer(page)
 
 
 def test_an_image_that_got_no_answer_comes_by_itself_when_the_connection_is_back(
@@ -286,9 +277,7 @@ def test_an_image_that_got_no_answer_comes_by_itself_when_the_connection_is_back
     with_a_broken_image()
     page.evaluate("() => { dispatchEvent(new Event('online')); }")
     expect(page.locator(".viewer-error:visible")).to_have_count(0)
-    press(page, "2", "e")
-    commit(page)
-    expect(page.locator(JUDGE)).to_be_visible()
+    answer(page, "2", "e")
 
 
 def test_the_person_says_that_an_image_cannot_be_read(page: Page, with_a_broken_image: Callable[[], None]) -> None:
@@ -298,8 +287,7 @@ def test_the_person_says_that_an_image_cannot_be_read(page: Page, with_a_broken_
     press(page, "w")
     expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "true")
     page.get_by_role("button", name="Mark unreadable").click()
-    commit(page)
-    expect(page.locator(JUDGE)).to_be_visible()
+    answer(page)
     broken, other = page.evaluate(
         "() => JSON.parse(document.getElementById('case-views').textContent).map((v) => v.id)"
     )

@@ -9,16 +9,14 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Review, ReviewDraft, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
-from tests.browser.review.test_journey import JUDGE, answer, commit, press, start
+from tests.browser.review.test_journey import JUDGE, commit, judge, press
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 GRADES = ("5", "5", "5", "5", "1", "1")
 
 
 def two_tabs(page: Page, review_round: ReviewRound) -> Page:
     """Both at step 2 of the first question."""
-    start(page, review_round)
-    answer(page, "2", "e")
+    judge(page, review_round)
     other = page.context.new_page()
 
     other.goto(page.url)

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, FloatRect, Page,
 
 from tests.browser.viewer.stage import Descriptor, Stage
 
+BACKENDS = ("canvas2d", "webgl2")
 Greys = NDArray[np.uint8]
 SIZE: ViewportSize = {"width": 1000, "height": 700}
 
@@ -95,6 +96,29 @@ class Looker:
             self.page.keyboard.press(key)
         self.settle()
 
+    def drag(self, start: tuple[int, int], end: tuple[int, int], button: Any = "left") -> None:
+        mouse = self.page.mouse
+        mouse.move(*start)
+        mouse.down(button=button)
+        mouse.move((start[0] + end[0]) // 2, (start[1] + end[1]) // 2)
+        mouse.move(*end)
+        mouse.up(button=button)
+        self.settle()
+
+    def click(self, name: str) -> None:
+        """The button of this name."""
+        self.page.get_by_role("button", name=name).click()
+        self.settle()
+
+    def turns_wheel(self, dy: int) -> None:
+        self.page.mouse.wheel(0, dy)
+        self.settle()
+
+    def shows(self, views: list[Descriptor], *state: Any) -> None:
+        """Another case in the viewer that is there; as it was left, where its state is given."""
+        self.page.evaluate("([views, ...state]) => viewer.show(views, ...state)", [views, *state])
+        self.settle()
+
     def boxes(self) -> list[FloatRect]:
         """Rectangles of the views on screen, in hanging order."""
         boxes = [pane.bounding_box() for pane in self.page.locator(".viewer-pane:visible").all()]
@@ -120,6 +144,12 @@ class Looker:
             for have, want in zip(shown.shape, (view["height"], view["width"]), strict=True)
         )
         return shown[top : top + view["height"], left : left + view["width"]]
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tests.browser.viewer.conftest import Looker
 from tests.browser.viewer.pictures import smooth, two_views
 from tests.browser.viewer.stage import Descriptor, Stage
-
-pytestmark = pytest.mark.browser
 
 
 def test_preview_first_then_full_depth_in_the_same_place(look: Looker, stage: Stage) -> None:
@@ -36,8 +33,7 @@ def test_preview_obeys_invert_flip_and_zoom(look: Looker, stage: Stage) -> None:
     look.mount(view)
     look.wait_for("painted", 0, "preview")
     look.press("i", "+")
-    look.page.get_by_role("button", name="Flip").click()
-    look.settle()
+    look.click("Flip")
     before = look.levels().astype(int)
     gate.set()
     look.wait_for("painted", 0, "full")
@@ -94,8 +90,7 @@ def test_only_the_current_and_two_prepared_cases_are_kept(look: Looker, stage: S
     prepare(look, *cases[1:4])
     assert set(in_memory(look)) == addresses(*cases[:3]), "two are prepared, however many are given"
     asked = len(stage.asked)
-    look.page.evaluate("(views) => { told.length = 0; viewer.show(views) }", cases[2])
-    look.wait_for("painted", 1, "full")
+    look.show_painted(*cases[2])
     assert len(stage.asked) == asked, "the second case ahead was there, too"
     prepare(look, cases[3], cases[4])
     assert set(in_memory(look)) == addresses(*cases[2:]), "what was on screen before and what was passed over is let go"
@@ -196,7 +191,6 @@ def test_questions_on_the_same_exam_share_its_images(look: Looker, stage: Stage)
     views = two_views(stage, "exam")
     look.mount_painted(*views)
     look.press("i", "+")
-    look.page.evaluate("(views) => { told.length = 0; viewer.show(views) }", views)
-    look.wait_for("painted", 0, "full")
+    look.show_painted(*views)
     assert stage.asked.count(views[0]["full"]) == 1
     assert all(not state["invert"] and state["zoom"] is None for state in look.state())

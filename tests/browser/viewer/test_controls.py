@@ -11,7 +11,6 @@ from tests.browser.viewer.conftest import Looker
 from tests.browser.viewer.stage import Descriptor, Stage
 from tests.browser.viewer.test_pixels import phantom
 
-pytestmark = pytest.mark.browser
 SCANNER = [
     {"center": 2000, "width": 3000, "function": "LINEAR", "label": "normal"},
     {"center": 1500, "width": 1000, "function": "LINEAR", "label": "hard"},
@@ -131,62 +130,51 @@ class TestKeys:
 
 @pytest.mark.usefixtures("pair")
 class TestPointer:
-    def drag(self, look: Looker, dx: int, dy: int, button: str = "left") -> None:
-        mouse = look.page.mouse
-        mouse.move(250, 300)
-        mouse.down(button=button)  # type: ignore[arg-type]
-        mouse.move(250 + dx // 2, 300 + dy // 2)
-        mouse.move(250 + dx, 300 + dy)
-        mouse.up(button=button)  # type: ignore[arg-type]
-        look.settle()
-
     def test_left_drag_pans_and_the_image_follows_the_hand(self, look: Looker) -> None:
         look.press("z")
         before = look.levels()
-        self.drag(look, 40, 30)
+        look.drag((250, 300), (290, 330))
         assert np.array_equal(look.levels()[100:400, 100:400], before[70:370, 60:360])
         assert look.state()[1]["center"] == [0.5, 0.5]
 
     def test_right_drag_windows_wider_to_the_right_darker_downwards(self, look: Looker) -> None:
-        self.drag(look, 60, 0, "right")
+        look.drag((250, 300), (310, 300), "right")
         first, second = (state["window"] for state in look.state())
         assert first["width"] > 3000
         assert first["center"] == 2000
         assert second["width"] != first["width"]
         brightness = look.levels().mean()
-        self.drag(look, 0, 60, "right")
+        look.drag((250, 300), (250, 360), "right")
         assert look.levels().mean() < brightness
 
     def test_modifier_does_what_the_right_button_does(self, look: Looker) -> None:
         look.page.keyboard.down("Shift")
-        self.drag(look, 60, 0)
+        look.drag((250, 300), (310, 300))
         look.page.keyboard.up("Shift")
         assert look.state()[0]["window"]["width"] > 3000
         assert look.state()[0]["zoom"] is None
 
     def test_toolbar_swaps_what_the_left_button_drags(self, look: Looker) -> None:
         look.page.get_by_role("button", name="Left drag: pan").click()
-        self.drag(look, 60, 0)
+        look.drag((250, 300), (310, 300))
         assert look.state()[0]["window"]["width"] > 3000
-        self.drag(look, 60, 0, "right")
+        look.drag((250, 300), (310, 300), "right")
         assert look.state()[0]["center"] != [0.5, 0.5]
 
     def test_window_never_gets_narrower_than_its_function_allows(self, look: Looker) -> None:
-        self.drag(look, -240, 0, "right")
-        self.drag(look, -240, 0, "right")
+        look.drag((250, 300), (10, 300), "right")
+        look.drag((250, 300), (10, 300), "right")
         assert look.state()[0]["window"]["width"] >= 1
         assert look.complaints == []
 
     def test_wheel_zooms_at_the_pointer(self, look: Looker) -> None:
         before = look.levels()[300, 250]
         look.page.mouse.move(250, 300)
-        look.page.mouse.wheel(0, -300)
-        look.settle()
+        look.turns_wheel(-300)
         assert look.state()[0]["zoom"] is not None
         assert abs(int(look.levels()[300, 250]) - int(before)) <= 8
         look.page.mouse.move(100, 100)
-        look.page.mouse.wheel(0, 300)
-        look.settle()
+        look.turns_wheel(300)
 
 
 @pytest.mark.usefixtures("pair")
@@ -213,8 +201,7 @@ class TestToolbar:
     def test_the_scanner_window_in_use_is_named_where_there_are_several(self, look: Looker) -> None:
         tag = look.page.locator(".viewer-tag-window").first
         assert tag.inner_text() == "window 1 of 2 · L 2000 · W 3000"
-        look.page.get_by_role("button", name="Scanner").click()
-        look.settle()
+        look.click("Scanner")
         assert tag.inner_text() == "window 2 of 2 · L 1500 · W 1000"
         look.press("Shift+Digit1")
         assert "window" not in tag.inner_text()
@@ -240,8 +227,7 @@ def test_a_table_is_named_and_keeps_its_name_when_dragged(look: Looker, stage: S
     assert tags.all_inner_texts() == ["L 1500 · W 3000", "table 1 of 2 · L 1500 · W 3000"]
     view = look.page.locator(".viewer-view").nth(1)
     view.focus()
-    look.page.get_by_role("button", name="Scanner").click()
-    look.settle()
+    look.click("Scanner")
     assert tags.nth(1).inner_text() == "window 2 of 2 · L 2000 · W 3000"
     look.page.get_by_role("button", name="Scanner").click()
     view.hover()

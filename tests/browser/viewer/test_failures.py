@@ -10,8 +10,6 @@ from tests.browser.viewer.pictures import two_views
 from tests.browser.viewer.stage import Stage
 from tests.browser.viewer.test_pixels import phantom
 
-pytestmark = pytest.mark.browser
-
 
 def test_an_image_that_cannot_be_read_is_said_and_taken_back(look: Looker, stage: Stage) -> None:
     views = two_views(stage, "case")

@@ -30,9 +30,6 @@ from tests.annotation.imaging.greyscale import (
 from tests.browser.viewer.conftest import Looker
 from tests.browser.viewer.stage import Descriptor, Stage
 
-pytestmark = pytest.mark.browser
-BACKENDS = ["canvas2d", "webgl2"]
-
 
 def served(stage: Stage, name: str, data: bytes) -> Descriptor:
     """A file as the site would serve it."""
@@ -42,7 +39,6 @@ def served(stage: Stage, name: str, data: bytes) -> Descriptor:
     return view
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("photometric", ["MONOCHROME1", "MONOCHROME2"])
 def test_every_case_of_the_pipeline(look: Looker, stage: Stage, backend: str, photometric: str) -> None:
     look.page.set_viewport_size({"width": 700, "height": 400})  # a software WebGL2 pays for every pixel of the canvas
@@ -60,7 +56,6 @@ def test_every_case_of_the_pipeline(look: Looker, stage: Stage, backend: str, ph
     assert look.complaints == []
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_tables_and_windows_are_chosen_one_after_the_other(look: Looker, stage: Stage, backend: str) -> None:
     """The button goes through the VOI tables, then the windows, each as pydicom shows it, and begins again."""
     look.mount(backend=backend)
@@ -77,8 +72,7 @@ def test_tables_and_windows_are_chosen_one_after_the_other(look: Looker, stage: 
         expected = screen_greys(made, TWELVE, index=index, table=is_table)
         assert np.abs(shown - expected).max() <= 1, (is_table, index)
         pictures.append(shown.tobytes())
-        look.page.get_by_role("button", name="Scanner").click()
-        look.settle()
+        look.click("Scanner")
     assert len(set(pictures)) == 6
 
 
@@ -98,7 +92,6 @@ SPACINGS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("source", SPACINGS)
 def test_tall_pixels_are_shown_tall(look: Looker, stage: Stage, backend: str, source: str) -> None:
     """Twice as many rows on screen, bilinear between stored values; the window comes after."""
@@ -112,7 +105,6 @@ def test_tall_pixels_are_shown_tall(look: Looker, stage: Stage, backend: str, so
     assert np.abs(shown - screen_greys(made, stored)).max() <= 1
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_wide_pixels_are_shown_wide(look: Looker, stage: Stage, backend: str) -> None:
     """Half as many rows on screen, each the mean of two."""
     made = make_data_set(TWELVE, **window(1800, 2500), PixelSpacing=["0.1", "0.2"])
@@ -129,7 +121,6 @@ def png(pixels: NDArray[Any]) -> bytes:
     return stream.getvalue()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_png_of_8_bits_is_shown_as_it_is(look: Looker, stage: Stage, backend: str) -> None:
     pixels = ramp(8).astype(np.uint8)
     view = served(stage, "png8", png(pixels))
@@ -137,7 +128,6 @@ def test_a_png_of_8_bits_is_shown_as_it_is(look: Looker, stage: Stage, backend: 
     assert np.array_equal(look.image_at_one_to_one(view), pixels)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_png_of_16_bits_keeps_its_depth(look: Looker, stage: Stage, backend: str) -> None:
     """Without a window of its own it opens with the range of its values, as a LINEAR window that pydicom applies."""
     pixels = (20000 + ramp(12)).astype(np.uint16)

@@ -14,7 +14,6 @@ from typing import Any
 import imagecodecs
 import numpy as np
 import pydicom
-import pytest
 from numpy.typing import NDArray
 from PIL import Image
 from pydicom.dataset import Dataset
@@ -29,7 +28,6 @@ from tests.annotation.imaging.greyscale import screen_greys
 from tests.browser.viewer.conftest import SIZE, Looker
 from tests.browser.viewer.stage import Descriptor, Stage
 
-pytestmark = pytest.mark.browser
 UNDECODABLE = {
     "chest_cr_no_pixel_data_japanese_names": "not_an_image",
     "chest_pa_missing_photometric_view_window": "photometric",
@@ -90,7 +88,6 @@ def served(stage: Stage, name: str, source: SourceImage) -> Descriptor:
     return view
 
 
-@pytest.mark.parametrize("backend", ["canvas2d", "webgl2"])
 def test_every_decodable_file_of_the_samples(look: Looker, stage: Stage, shared_data: Path, backend: str) -> None:
     look.mount(backend=backend)
     look.page.locator(f"[data-viewer-backend={backend}]").wait_for()

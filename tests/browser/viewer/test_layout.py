@@ -10,8 +10,6 @@ from tests.browser.viewer.pictures import smooth, two_views
 from tests.browser.viewer.stage import Stage
 from tests.browser.viewer.test_pixels import phantom
 
-pytestmark = pytest.mark.browser
-
 
 def test_frontal_hangs_left_and_larger(look: Looker, stage: Stage) -> None:
     views = [*two_views(stage, "case"), stage.add("third", smooth(), view_position="unknown")]
@@ -41,8 +39,7 @@ def test_layout_by_number_of_views(look: Looker, stage: Stage, n: int, columns: 
 def test_fewer_views_in_the_next_case(look: Looker, stage: Stage) -> None:
     views = two_views(stage, "case")
     look.mount_painted(*views)
-    look.page.evaluate("(views) => { told.length = 0; viewer.show(views) }", views[:1])
-    look.wait_for("painted", 0, "full")
+    look.show_painted(*views[:1])
     assert look.page.locator(".viewer-pane:visible").count() == 1
     assert len(look.state()) == 1
 
@@ -56,8 +53,7 @@ def test_words_below_the_image(look: Looker, stage: Stage) -> None:
     first, second = (pane.inner_text().split("\n") for pane in look.page.locator(".viewer-pane").all())
     assert first == ["AP", "L 2000 · W 3000", first[-1]]
     assert second == ["unknown", "8-bit", "simulated", *second[-2:]]  # a wider view has room for the sentence
-    look.page.get_by_role("button", name="Flip").click()
-    look.settle()
+    look.click("Flip")
     assert "\nflipped\n" in look.page.locator(".viewer-pane").first.inner_text()
 
 
@@ -68,8 +64,7 @@ def test_state_can_be_stored_and_restored(look: Looker, stage: Stage) -> None:
     stored = look.state()
     picture = look.levels()
     look.press("r", "i")
-    look.page.evaluate("([views, stored]) => viewer.show(views, { views: stored })", [views, stored])
-    look.settle()
+    look.shows(views, {"views": stored})
     assert look.state() == stored
     assert np.array_equal(look.levels(), picture)
 

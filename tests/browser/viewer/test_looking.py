@@ -9,9 +9,8 @@ import pytest
 
 from tests.browser.viewer.conftest import Greys, Looker
 from tests.browser.viewer.stage import Descriptor, Stage
-from tests.browser.viewer.test_pixels import BACKENDS, phantom
+from tests.browser.viewer.test_pixels import phantom
 
-pytestmark = pytest.mark.browser
 TOUCH = """(touches) => {
     const surface = document.querySelector(".viewer-view");
     const { left, top } = surface.getBoundingClientRect();
@@ -93,10 +92,7 @@ class TestClosely:
         look.press("q", "Shift+Digit5")
         assert (button.is_disabled(), button.get_attribute("aria-pressed")) == (False, "false")
         look.press("q", "Shift+Digit6")
-        look.page.mouse.move(800, 300)
-        look.page.mouse.down()
-        look.page.mouse.move(860, 300)
-        look.page.mouse.up()
+        look.drag((800, 300), (860, 300))
         assert [one["measures"] for one in look.state()] == [[], []]
 
 
@@ -192,8 +188,7 @@ def test_a_film_is_turned_by_quarters_and_says_so(look: Looker, stage: Stage) ->
     assert np.array_equal(look.image_at_one_to_one(turned), np.rot90(upright, -1))
     assert badge.inner_text() == "turned"
     stored = look.state()
-    look.page.evaluate("([views, stored]) => viewer.show(views, { views: stored })", [[view], stored])
-    look.settle()
+    look.shows([view], {"views": stored})
     assert np.array_equal(look.image_at_one_to_one(turned), np.rot90(upright, -1))
     look.press("r", "z")
     assert np.array_equal(look.image_at_one_to_one(view), upright)
@@ -208,7 +203,6 @@ def difference(one: Greys, other: Greys) -> int:
     return min(int(np.abs(inner - one_of).max()) for one_of in shifted)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("flip", [False, True])
 def test_a_turn_in_either_direction_keeps_place_window_and_measures(
     look: Looker, stage: Stage, backend: str, flip: bool
@@ -216,15 +210,12 @@ def test_a_turn_in_either_direction_keeps_place_window_and_measures(
     view = stage.add("lying", phantom(12, 300, 200), spacing=[0.2, 0.2], spacing_calibrated=True)
     look.mount_painted(view, backend=backend)
     state = {**look.state()[0], "zoom": 2, "center": [0.4, 0.6], "flip": flip}
-    look.page.evaluate("([views, state]) => viewer.show(views, { views: [state] })", [[view], state])
+    look.shows([view], {"views": [state]})
     look.press("Shift+Digit2")
     for tool, *drags in (("l", (450, 300, 550, 340)), ("q", (430, 250, 530, 250), (400, 280, 600, 280))):
         look.press(tool)
         for x0, y0, x1, y1 in drags:
-            look.page.mouse.move(x0, y0)
-            look.page.mouse.down()
-            look.page.mouse.move(x1, y1)
-            look.page.mouse.up()
+            look.drag((x0, y0), (x1, y1))
         look.press("Escape")
 
     def seen() -> tuple[Greys, list[str], Any]:
@@ -251,14 +242,10 @@ def test_a_turned_film_of_uneven_spacing_keeps_its_size(look: Looker, stage: Sta
     view = stage.add("uneven", phantom(12, 300, 200), spacing=[0.4, 0.2], spacing_calibrated=True, aspect=2)
     look.mount_painted(view)
     look.press("-", "l")
-    look.page.mouse.move(450, 300)
-    look.page.mouse.down()
-    look.page.mouse.move(550, 340)
-    look.page.mouse.up()
+    look.drag((450, 300), (550, 340))
     size = "() => document.querySelector('.viewer-measure path').getTotalLength()"
     before, words = look.page.evaluate(size), look.page.locator(".viewer-measure text").text_content()
-    look.page.get_by_role("button", name="Turn a quarter").click()
-    look.settle()
+    look.click("Turn a quarter")
     assert look.page.evaluate(size) == pytest.approx(before, rel=0.01)
     assert look.page.locator(".viewer-measure text").text_content() == words
 

@@ -8,7 +8,6 @@ import pytest
 
 from tests.browser.viewer.conftest import Looker
 
-pytestmark = pytest.mark.browser
 VIEW = {"width": 2000, "height": 2500, "aspect": 1, "spacing": None, "spacing_calibrated": False}
 PLACE = {"left": -300, "top": 40, "width": 1000, "height": 1250}  # half size
 DIAGONAL = [[100, 200], [400, 600]]

@@ -13,11 +13,9 @@ from PIL import Image
 from pydicom.dataset import Dataset
 from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
 
-from tests.browser.viewer.conftest import Looker
+from tests.browser.viewer.conftest import BACKENDS, Looker
 from tests.browser.viewer.stage import Descriptor, Stage, webp_lossless
 
-pytestmark = pytest.mark.browser
-BACKENDS = ["canvas2d", "webgl2"]
 Floats = NDArray[np.float64]
 
 
@@ -67,7 +65,6 @@ def assert_equal_greys(look: Looker, view: Descriptor, expected: Floats, backend
     assert look.complaints == []
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("function", ["LINEAR", "LINEAR_EXACT", "SIGMOID"])
 def test_window_functions_of_12_bits(look: Looker, stage: Stage, backend: str, function: str) -> None:
     dataset, display = windowed(1800, 1500, function)
@@ -76,7 +73,6 @@ def test_window_functions_of_12_bits(look: Looker, stage: Stage, backend: str, f
     assert_equal_greys(look, view, through_pydicom(pixels, dataset, 12), backend)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_narrowest_linear_window_is_a_threshold(look: Looker, stage: Stage, backend: str) -> None:
     dataset, display = windowed(1800, 1)
     pixels = phantom(12)
@@ -84,7 +80,6 @@ def test_narrowest_linear_window_is_a_threshold(look: Looker, stage: Stage, back
     assert_equal_greys(look, view, through_pydicom(pixels, dataset, 12), backend)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_monochrome1_shows_small_values_bright(look: Looker, stage: Stage, backend: str) -> None:
     dataset, display = windowed(2000, 3000, PhotometricInterpretation="MONOCHROME1")
     pixels = phantom(12)
@@ -92,14 +87,12 @@ def test_monochrome1_shows_small_values_bright(look: Looker, stage: Stage, backe
     assert_equal_greys(look, view, through_pydicom(pixels, dataset, 12), backend)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_8_bit_without_window_is_shown_as_it_is(look: Looker, stage: Stage, backend: str) -> None:
     pixels = phantom(8)
     view = stage.add("eight", pixels, bits=8, eight_bit=True)
     assert_equal_greys(look, view, pixels.astype(np.float64), backend)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_8_bit_picture_sent_as_its_own_file(look: Looker, stage: Stage, backend: str) -> None:
     pixels = phantom(8)
     view = stage.add("picture", pixels, bits=8, eight_bit=True)
@@ -107,7 +100,6 @@ def test_8_bit_picture_sent_as_its_own_file(look: Looker, stage: Stage, backend:
     assert_equal_greys(look, view, pixels.astype(np.float64), backend)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_16_bits_signed_with_slope_and_intercept(look: Looker, stage: Stage, backend: str) -> None:
     """Signed values travel shifted up, the shift in the intercept; slope and intercept are those of the scanner."""
     payload = phantom(16)
@@ -117,7 +109,6 @@ def test_16_bits_signed_with_slope_and_intercept(look: Looker, stage: Stage, bac
     assert_equal_greys(look, view, through_pydicom(signed, dataset, 16, signed=True), backend)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_voi_table_goes_before_a_window(look: Looker, stage: Stage, backend: str) -> None:
     entries = np.rint(4095 * np.linspace(0, 1, 3000) ** 0.6).astype(np.uint16)
     dataset, display = windowed(1000, 100, RescaleSlope=1.0, RescaleIntercept=-500.0)
@@ -133,7 +124,6 @@ def test_voi_table_goes_before_a_window(look: Looker, stage: Stage, backend: str
     assert_equal_greys(look, view, through_pydicom(pixels, dataset, 12), backend)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("photometric", ["MONOCHROME1", "MONOCHROME2"])
 def test_padding_is_black(look: Looker, stage: Stage, backend: str, photometric: str) -> None:
     dataset, display = windowed(2000, 3000, PhotometricInterpretation=photometric)
@@ -144,7 +134,6 @@ def test_padding_is_black(look: Looker, stage: Stage, backend: str, photometric:
     assert_equal_greys(look, view, np.where(padded, 0.0, through_pydicom(pixels, dataset, 12)), backend)
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_padding_stays_out_of_averages(look: Looker, stage: Stage, backend: str) -> None:
     """A flat grey half beside padding stays that grey up to the edge, at whatever size it is shown."""
     pixels = np.full((1900, 1333), 2048, np.uint16)
@@ -187,7 +176,6 @@ def test_fitting_averages_every_stored_value(look: Looker, stage: Stage) -> None
     assert np.abs(shown[:, left : left + 200] - expected).max() <= 1
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_one_to_one_is_device_pixels_on_a_dense_screen(look_closely: Looker, stage: Stage, backend: str) -> None:
     """Exact values and, on the screen itself, no smoothing between canvas and device pixels."""
     dataset, display = windowed(1800, 2500)

@@ -16,7 +16,6 @@ from tests.browser.viewer.conftest import Looker
 from tests.browser.viewer.stage import ROOT
 from tests.browser.viewer.test_pixels import phantom
 
-pytestmark = pytest.mark.browser
 FILMS = ROOT.parent / "shared/data"
 PRESETS = ("full", "lungs", "mediastinum", "contrast")
 MOST_LOST = 5.0  # percent

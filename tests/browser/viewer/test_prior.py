@@ -10,8 +10,6 @@ from tests.browser.viewer.conftest import Looker
 from tests.browser.viewer.pictures import two_views
 from tests.browser.viewer.stage import Descriptor, Stage
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture
 def views(stage: Stage) -> list[Descriptor]:
@@ -67,8 +65,7 @@ def test_a_key_puts_the_prior_away_and_back(look: Looker, views: list[Descriptor
     assert labels(look) == ["Image 4: PA"]
     look.press("f")
     assert labels(look) == NOW
-    look.page.evaluate("(views) => viewer.show(views)", views)
-    look.settle()
+    look.shows(views)
     assert labels(look) == BOTH  # each case opens with its prior
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -12,7 +10,6 @@ from tests.browser.viewer.conftest import Looker
 from tests.browser.viewer.stage import Descriptor, Stage
 from tests.browser.viewer.test_pixels import phantom
 
-pytestmark = pytest.mark.browser
 POSITIONS = ["PA", "LL", "AP", "unknown"]
 
 
@@ -24,16 +21,6 @@ def shown(look: Looker) -> list[str]:
     """The positions on screen, in hanging order, as their corners say."""
     texts: list[str] = look.page.locator(".viewer-pane:visible .viewer-tag-position").all_inner_texts()
     return texts
-
-
-def drag(look: Looker, start: tuple[int, int], end: tuple[int, int], button: Any = "left") -> None:
-    mouse = look.page.mouse
-    mouse.move(*start)
-    mouse.down(button=button)
-    mouse.move((start[0] + end[0]) // 2, (start[1] + end[1]) // 2)
-    mouse.move(*end)
-    mouse.up(button=button)
-    look.settle()
 
 
 class TestLayout:
@@ -127,16 +114,15 @@ class TestLinking:
 
     def test_drag_and_wheel_move_all_views_alike(self, look: Looker) -> None:
         look.press("s")
-        drag(look, (250, 300), (310, 300), "right")
+        look.drag((250, 300), (310, 300), "right")
         first, second = look.state()
         assert first["window"] == second["window"]
         assert first["window"]["source"] == "drag"
         look.press("z")
-        look.page.mouse.wheel(0, -300)
-        look.settle()
+        look.turns_wheel(-300)
         first, second = look.state()
         assert first["zoom"] == second["zoom"] > 1
-        drag(look, (250, 300), (280, 330))
+        look.drag((250, 300), (280, 330))
         before, after = second["center"], look.state()[1]["center"]
         assert after[0] < before[0]
         assert after[1] < before[1]
@@ -156,7 +142,7 @@ class TestMeasures:
     def test_a_line_above_the_pixels_that_follows_the_image(self, look: Looker) -> None:
         before = look.levels()
         look.press("l")
-        drag(look, (200, 200), (320, 290))
+        look.drag((200, 200), (320, 290))
         look.press("Escape")
         [line] = look.state()[0]["measures"]
         zoom = look.page.evaluate("() => document.querySelector('.viewer-canvas').height / 900")
@@ -174,20 +160,20 @@ class TestMeasures:
 
     def test_no_line_without_the_tool_and_none_for_a_click(self, look: Looker) -> None:
         look.press("z")
-        drag(look, (200, 200), (260, 260))
+        look.drag((200, 200), (260, 260))
         assert look.state()[0]["measures"] == []
         assert look.state()[0]["center"] != [0.5, 0.5]
         look.press("l")
-        drag(look, (200, 200), (201, 201))
+        look.drag((200, 200), (201, 201))
         assert look.state()[0]["measures"] == []
 
     def test_cardiothoracic_ratio_by_two_drags(self, look: Looker) -> None:
         hint = look.page.locator(".viewer-on .viewer-tag-hint")
         look.press("q")
         assert "widest transverse cardiac diameter" in hint.inner_text()
-        drag(look, (200, 300), (320, 330))
+        look.drag((200, 300), (320, 330))
         assert "widest internal thoracic diameter" in hint.inner_text()
-        drag(look, (130, 360), (380, 350))
+        look.drag((130, 360), (380, 350))
         assert "CTR 0.48" in hint.inner_text()
         assert self.words(look) == ["CTR 0.48", "thorax"]
         heart, thorax = look.state()[0]["measures"]
@@ -198,24 +184,23 @@ class TestMeasures:
 
     def test_ends_can_be_dragged_also_when_flipped(self, look: Looker) -> None:
         look.press("q")
-        drag(look, (200, 300), (320, 300))
-        drag(look, (130, 360), (380, 360))
+        look.drag((200, 300), (320, 300))
+        look.drag((130, 360), (380, 360))
         look.press("Escape")
-        drag(look, (320, 300), (325, 300))
+        look.drag((320, 300), (325, 300))
         assert self.words(look) == ["CTR 0.50", "thorax"]
-        look.page.get_by_role("button", name="Flip").click()
-        look.settle()
+        look.click("Flip")
         box = look.boxes()[0]
         mirrored = round(2 * box["x"] + box["width"] - 325)
-        drag(look, (mirrored, 300), (mirrored + 50, 300))
+        look.drag((mirrored, 300), (mirrored + 50, 300))
         assert self.words(look) == ["CTR 0.30", "thorax"]
 
     def test_delete_removes_the_one_in_hand_then_the_newest(self, look: Looker) -> None:
         look.press("l")
         for y in (200, 300, 400):
-            drag(look, (200, y), (300, y))
+            look.drag((200, y), (300, y))
         first, second, third = look.state()[0]["measures"]
-        drag(look, (300, 200), (300, 200))
+        look.drag((300, 200), (300, 200))
         look.press("Delete")
         assert look.state()[0]["measures"] == [second, third]
         look.press("Backspace")
@@ -226,23 +211,21 @@ class TestMeasures:
         self, look: Looker, pair: list[Descriptor]
     ) -> None:
         look.press("l")
-        drag(look, (200, 200), (320, 290))
+        look.drag((200, 200), (320, 290))
         look.press("+", "r")
         stored = look.page.evaluate("() => viewer.state()")
         assert len(stored["views"][0]["measures"]) == 1
         said = self.words(look)
         look.press("Delete")
         assert self.words(look) == []
-        look.page.evaluate("([views, stored]) => viewer.show(views, stored)", [pair, stored])
-        look.settle()
+        look.shows(pair, stored)
         assert self.words(look) == said
 
     def test_right_button_and_wheel_work_on_with_a_tool_in_hand(self, look: Looker) -> None:
         look.press("l")
-        drag(look, (250, 300), (310, 300), "right")
+        look.drag((250, 300), (310, 300), "right")
         assert look.state()[0]["window"]["source"] == "drag"
-        look.page.mouse.wheel(0, -300)
-        look.settle()
+        look.turns_wheel(-300)
         assert look.state()[0]["zoom"] is not None
         assert look.state()[0]["measures"] == []
 
@@ -256,8 +239,8 @@ class TestHiddenTools:
         assert look.page.get_by_role("toolbar").get_by_role("button").all_inner_texts() == ["Reset", "⚙"]
         before = look.page.evaluate("() => viewer.state()")
         look.press(*self.KEYS)
-        drag(look, (200, 200), (260, 260))
-        drag(look, (200, 200), (260, 260), "right")
+        look.drag((200, 200), (260, 260))
+        look.drag((200, 200), (260, 260), "right")
         look.page.mouse.wheel(0, -300)
         look.page.locator(".viewer-view").first.dblclick()
         look.settle()
@@ -287,7 +270,7 @@ class TestHiddenTools:
 
     def test_without_zoom_the_left_button_windows(self, look: Looker, stage: Stage) -> None:
         look.mount_painted(*views_of(stage, 1), hidden=["zoom"])
-        drag(look, (250, 300), (310, 300))
+        look.drag((250, 300), (310, 300))
         assert look.state()[0]["window"]["source"] == "drag"
 
 
@@ -309,6 +292,6 @@ def test_what_is_stored_of_a_case_stays_small(look: Looker, stage: Stage) -> Non
     look.mount_painted(*views_of(stage, 1))
     look.press("l")
     for y in range(100, 590, 20):
-        drag(look, (200, y), (500, y + 7))
+        look.drag((200, y), (500, y + 7))
     assert len(look.state()[0]["measures"]) == 20
     assert look.page.evaluate("() => JSON.stringify(viewer.state()).length") < 2500
