@@ -37,7 +37,8 @@ PLANT = """([where, word]) => {
         asked.onsuccess = () => done(asked.result.close());
     });
 }"""
-AT_ITS_PACE = re.compile(r"^GET /images/|/state/")  # a preview is left out when the image is there already
+# A preview is left out when the image is there already, a choice when the answer overtakes it.
+AT_ITS_PACE = re.compile(r"^GET /images/|/(state|choice)/")
 STORES = """async () => {
     const wait = (asked) => new Promise((done) => { asked.onsuccess = () => done(asked.result); });
     const found = { session: { ...sessionStorage }, local: { ...localStorage }, caches: await caches.keys(), kept: [] };
