@@ -6,8 +6,16 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from django.urls import reverse
+
+from annotation.models import Assignment
+
 PAGE = "0f8fad5b-d9cb-469f-a165-70867728950e"
 WALL = 1_790_000_000_000
+
+
+def to(name: str, assignment: Assignment) -> str:
+    return reverse(f"review-{name}", args=[assignment.public_id])
 
 
 def event(sequence: int, kind: str, second: float, **details: Any) -> dict[str, Any]:

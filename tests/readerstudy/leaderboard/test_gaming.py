@@ -41,7 +41,7 @@ from tests.readerstudy.leaderboard.gaming import (
     with_versions,
 )
 from tests.readerstudy.leaderboard.made import Clock, answer_file, make_benchmark
-from tests.readerstudy.leaderboard.test_publishing import revised
+from tests.readerstudy.leaderboard.test_versions import revised
 
 pytestmark = [pytest.mark.check, pytest.mark.django_db]
 BEGIN, END = "<!-- gaming a leaderboard, by make proof -->\n", "<!-- end of gaming a leaderboard -->"
