@@ -108,12 +108,17 @@ def test_rounds_and_assignments_are_lists(
     assert {row["reviewer"] for row in rows} == {"Rita"}
 
 
-def test_a_coordinator_of_one_round_sees_that_one(sample: SamplingPlan, rita: User) -> None:
+def test_a_coordinator_of_one_round_sees_that_one_and_reviewers_none(sample: SamplingPlan, rita: User) -> None:
     mine, _other = (make_round(rita, name=name) for name in ("Mine", "Other"))
     person = make_person("Romy", Role.REVIEWER)
     Membership.objects.create(user=person, role=Role.COORDINATOR, round=mine, granted_at=NOON)
     script = program_of(person, Role.COORDINATOR, TokenScope.ROUND, "mine")
     assert [row["id"] for row in script.get("rounds/").json()["results"]] == ["mine"]
+    problem_of(script.get("rounds/other/assignments/"), 404, "not_found")
+    reviewer = program_of(rita, Role.REVIEWER, TokenScope.ROUND, "mine")
+    problem_of(reviewer.get("rounds/"), 403, "forbidden")
+    problem_of(reviewer.get("rounds/mine/"), 404, "not_found")
+    problem_of(reviewer.get("rounds/mine/reviews/csv/"), 403, "forbidden")
 
 
 def test_reviews_are_those_of_the_button_and_hidden_from_who_reviews(cora: User, rita: User) -> None:

@@ -348,6 +348,16 @@ def test_a_reviewer_judges_and_counts_as_having_seen_both_questions(
     assert answer.context["curve"] is None
     assert "No pair is left for you" in answer.content.decode()
     assert page_of(trial) not in client.get(reverse("home")).content.decode()
+    for name in ("pair-end", "pair-threshold"):
+        assert client.post(page_of(trial, name)).status_code == 403
+    client.force_login(make_person("Remo", Role.REVIEWER))
+    assert client.get(page_of(trial)).status_code == 404
+
+
+def test_another_coordinator_judges_nothing(client: Client, trial: PairTrial) -> None:
+    client.force_login(make_person("Omni", Role.COORDINATOR))
+    assert client.post(page_of(trial, "pair-judge"), {"number": 1, "said": "same"}).status_code == 403
+    assert not PairJudgement.objects.exists()
 
 
 def test_who_reads_in_a_study_under_way_is_refused(

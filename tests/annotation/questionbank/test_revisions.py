@@ -222,14 +222,15 @@ def test_a_refused_wording_is_kept_in_the_form_and_line_ends_of_a_browser_change
     coordinator: Client, question: Question
 ) -> None:
     Revision.objects.update(stem="Line one\nLine two")
-    for stem, told in (
-        ("Line one\r\nLine two", "Nothing differs"),
-        ("Absent in MRN 12345678?", "This looks like an identifier"),
+    for sent, told in (
+        ({"stem": "Line one\r\nLine two"}, "Nothing differs"),
+        ({"stem": "Absent in MRN 12345678?"}, "This looks like an identifier"),
+        ({"stem": NEW_STEM, "difficulty": "none of these"}, "Select a valid choice"),
     ):
-        page = coordinator.post("/banks/chest/1/revise/", typed(question, stem=stem, store="yes"))
+        page = coordinator.post("/banks/chest/1/revise/", typed(question, **sent, store="yes"))
         assert page.status_code == 422
         assert told in page.content.decode()
-        assert stem.splitlines()[0] in page.content.decode()
+        assert sent["stem"].splitlines()[0] in page.content.decode()
 
 
 def test_after_another_editor_the_form_stands_on_their_revision(

@@ -91,10 +91,12 @@ def test_the_comparison_with_public_banks_is_offered(cora: User) -> None:
 
 
 def test_administrators_look_on(ada: User) -> None:
-    make_team(make_benchmark(make_whole()))
+    team = make_team(make_benchmark(make_whole()))
     told = read(ada, PAGE)
     assert "Team One" in told
     assert "Close…" not in told
+    for act in ("close", "pack", f"teams/{team.public_id}/add-member"):
+        assert post(ada, f"{PAGE}{act}/", email="x@example.org")[0] == 403
 
 
 def test_teams_are_approved_and_refused(cora: User, sam: User) -> None:
@@ -129,8 +131,7 @@ def test_a_submitter_asks_for_a_team_and_reads_why_it_was_refused(sam: User, cor
 
 def test_members_see_their_team_and_nobody_elses(sam: User) -> None:
     board, bea = make_benchmark(make_whole()), make_person("Bea", Role.MODEL_SUBMITTER)
-    team = make_team(board, "One", sam)
-    make_team(board, "Two")
+    team, other = make_team(board, "One", sam), make_team(board, "Two")
     told = read(sam, f"{PAGE}team/")
     for said in ("sam@example.org", "Make a token"):
         assert said in told
@@ -139,11 +140,15 @@ def test_members_see_their_team_and_nobody_elses(sam: User) -> None:
     assert "Nobody who submits models here" in post(sam, f"{address}/add-member/", email="no@example.org")[1]
     assert "The person is in the team." in post(sam, f"{address}/add-member/", email=bea.email)[1]
     assert "Leaderboards" in post(sam, f"{address}/remove-member/", email=sam.email)[1], "who leaves is led to the list"
+    assert post(bea, f"{PAGE}teams/{other.public_id}/add-member/", email="x@example.org")[0] == 404
     assert post(sam, f"{address}/add-member/", email="x@example.org")[0] == 404
 
 
 def test_the_questions_are_taken_by_members_and_a_download_goes_on(sam: User) -> None:
     program = program_of_team(make_team(make_benchmark(make_questions(3)), "One", sam))
+    bea = make_person("Bea", Role.MODEL_SUBMITTER)
+    read(bea, f"{PAGE}inputs/", 403)
+    assert post(bea, f"{PAGE}pack/")[0] == 403
     assert "The file is not there" in read(sam, f"{PAGE}team/")
     problem_of(program.get(f"{API}inputs/"), 409, "not_packed")
     assert "The file is being written." in post(sam, f"{PAGE}pack/")[1]

@@ -139,6 +139,8 @@ def test_a_coordinator_sees_what_all_teams_sent_and_names_nothing(board: Benchma
     own = read(cora, f"{SENT}{made.public_id}/")
     assert "Name for edition" not in own
     assert "Withdraw it" in own
+    assert post(cora, f"{SENT}{made.public_id}/name/", edition=1)[0] == 403
+    assert post(cora, SENT)[0] == 404, "a coordinator is in no team"
     post(cora, f"{SENT}{made.public_id}/withdraw/", reason="By mail of the team")
     made.refresh_from_db()
     assert made.state == SubmissionState.WITHDRAWN
