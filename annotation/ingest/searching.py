@@ -43,11 +43,11 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
     image that is past being searched is not changed. What was read is not kept. Returns the state that it has now.
     Where the search is not installed every image waits in quarantine for a person.
     """
-    from annotation.imaging.kernels.rendering import payload_of
-    from annotation.imaging.kernels.text import RULE, find_text, is_suspicious  # loads OpenCV: not at every start
-
     if not has_text_search():
         return _quarantine_unsearched(image, at=at)
+    from annotation.imaging.kernels.rendering import payload_of
+    from annotation.imaging.kernels.text import RULE, find_text, is_suspicious  # loads OpenCV, which may not be here
+
     rendition = image.renditions.get(kind=RenditionKind.FULL)
     pixels = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
     words = current_words()

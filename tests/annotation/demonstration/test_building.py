@@ -34,6 +34,7 @@ from annotation.models import (
 from annotation.outcomes.agreement import own_agreement
 from annotation.review.calibrating import calibration_of, distances_of, uncalibrated
 from annotation.review.onlookers import judged_questions
+from tests.annotation.site.test_extras import small  # noqa: F401 - a fixture
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -48,6 +49,7 @@ def _build(folder: Path, heard: list[str] | None = None) -> bool:
 
 
 @pytest.mark.check
+@pytest.mark.usefixtures("small")  # "make demo" installs no optional part
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.logs("demonstration.built", "person.added")
 def test_a_small_demonstration_is_complete_and_labelled_and_a_second_build_changes_nothing(

@@ -27,6 +27,7 @@ LEFT_OUT = {"pyarrow", "rapidocr", "onnxruntime", "opencv-python-headless", "tok
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("pyarrow", "cv2", "rapidocr", "onnxruntime"):
         monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, text.__name__)  # a site without OpenCV cannot load it
 
 
 def test_with_everything_nothing_is_off() -> None:
