@@ -20,6 +20,7 @@ SUBJECTS = (
     "bank_page",
     "first_day",
     "ingest",
+    "leaderboard",
     "load",
     "model_calls",
     "quality",
@@ -31,9 +32,9 @@ SUBJECTS = (
     "study_load",
     "viewer",
 )
-# Measurements that take half an hour, or need nginx.
-ON_REQUEST = ("far_sites", "scale", "study_load_stack", "text_search")
-IN_CHROMIUM = {"reading", "review", "viewer"}
+# A film; measurements that take half an hour, or need nginx.
+ON_REQUEST = ("far_sites", "journey", "scale", "study_load_stack", "text_search")
+IN_CHROMIUM = {"journey", "reading", "review", "viewer"}
 
 
 def main(wanted: list[str]) -> int:
