@@ -1,6 +1,6 @@
 """Parts of Django that are not its public interface, all of them: a new release may change them without a word.
 
-``tests/annotation/site/test_kept_queries.py`` holds the release they were read in, and says what to do about another.
+``tests/annotation/site/test_internals.py`` holds the release that they were read in, and says what to do about another.
 Nothing else of the program touches such a part.
 """
 

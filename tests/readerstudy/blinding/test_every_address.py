@@ -18,19 +18,18 @@ from annotation.enums import Role
 from annotation.models import Assignment, GenerationRun, Image, Job, PromptVersion, Rendition, Upload, User
 from annotation.models.people import TokenScope
 from annotation.people.tokens import make_token, place_named
-from readerstudy.enums import Information
 from readerstudy.exports.exporting import StudyTable
 from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, ModelRun, PredictionRun, ReaderStudy
 from readerstudy.views import access
 from tests.conftest import NOON, make_person
 from tests.readerstudy.blinding.recording import Recorder
-from tests.readerstudy.blinding.searching import Search, static_files
-from tests.readerstudy.blinding.session import Recording, difference, record, recording_of, world_of
+from tests.readerstudy.blinding.searching import Search
+from tests.readerstudy.blinding.session import Recording, difference, recording_of, world_of
 from tests.readerstudy.blinding.truth import ONE, OTHER, Truth
 from tests.readerstudy.blinding.walk import NOBODY, Walk
-from tests.readerstudy.blinding.worlds import FIRST_PRACTICE, INDICATION, World
+from tests.readerstudy.blinding.worlds import World
 from tests.readerstudy.studies import places_of
-from tests.sweeps import in_share, is_whole, share
+from tests.sweeps import in_share, is_whole
 
 pytestmark = pytest.mark.django_db
 ENDS = frozenset({"logout", "session-end", "reading-withdraw", "reading-consent"})  # the session, or taking part
@@ -267,37 +266,3 @@ def test_a_resource_that_opens_to_the_reader_is_found(tmp_path: Path, monkeypatc
 def test_all_of_the_api_is_asked() -> None:
     found = {str(one.name) for one in patterns(get_resolver()) if hasattr(one.callback, "cls")}
     assert found == {name for name in ALL if name.startswith("api-")}
-
-
-# --- what two worlds and two arms differ in --------------------------------------------------------
-CASES = (*range(1, 41), *range(FIRST_PRACTICE, FIRST_PRACTICE + 3))
-
-
-def test_the_two_worlds_differ_in_every_case_and_every_part() -> None:
-    for number in CASES:
-        assert ONE.key(number) != OTHER.key(number)
-        assert ONE.task(number) != OTHER.task(number)
-        assert ONE.difficulty(number) != OTHER.difficulty(number)
-    assert not ONE.tokens() & OTHER.tokens()
-    assert {ONE.key(number) for number in CASES} == set("ABCD")
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("information", share([Information.AGE_SEX, Information.INDICATION]))
-def test_what_an_arm_shows_beside_the_images_is_all_that_it_shows(information: Information, tmp_path: Path) -> None:
-    """The indication is shown by design, so it is the same in both worlds; the rest of the report is not."""
-    small: dict[str, Any] = {"n_cases": 4, "n_practice": 1, "information": information}
-    one, other = record(ONE, tmp_path, **small), record(OTHER, tmp_path, **small)
-    assert difference(one, other) == ""
-    shown = INDICATION.encode()
-    assert any(shown in exchange.body for exchange in one.exchanges) is (information == Information.INDICATION)
-    assert Search(ONE.tokens()).leaks(one.exchanges) == []
-
-
-def test_no_script_or_style_of_the_site_holds_a_planted_word() -> None:
-    """Files that are the same for everybody: none is made from a bank."""
-    search = Search(ONE.tokens() | OTHER.tokens())
-    files = static_files()
-    assert len(files) > 20
-    for file in files:
-        assert search.within(file.read_bytes()) == [], file
