@@ -256,24 +256,23 @@ def usual_words(words: list[str]) -> list[str]:
         words = joined.replace("-", " ").split()
     words = [singular(word) if word[-1] == "s" else word for word in words]
     for _round in range(2):  # what a spelling has made usual may be part of a phrase: “lung oedema”
-        if _SYNONYMOUS.isdisjoint(words):
+        if _SYNONYMOUS.isdisjoint(words) or (found := _replaced(words)) == words:
             break
-        words = _replaced(words)
+        words = found
     return words
 
 
 def _replaced(words: list[str]) -> list[str]:
-    found, place = list[str](), 0
-    while place < len(words):
-        for phrase, usual in _USUAL.get(words[place], ()):
+    found, done = list[str](), 0
+    for place, word in enumerate(words):
+        if place < done or word not in _SYNONYMOUS:
+            continue
+        for phrase, usual in _USUAL[word]:
             if words[place : place + len(phrase)] == phrase:
-                found += usual
-                place += len(phrase)
+                found += words[done:place] + usual
+                done = place + len(phrase)
                 break
-        else:
-            found.append(words[place])
-            place += 1
-    return found
+    return found + words[done:]
 
 
 def are_contrary(one: str, other: str) -> bool:
