@@ -52,11 +52,11 @@ class AnnotationConfig(ContributingApp):
 
     def background_work(self) -> BackgroundWork:
         from annotation.backup import taking
-        from annotation.endpoints import probing
         from annotation.exports import releases, review_report_job
         from annotation.generation import making
         from annotation.ingest import searching, uploading
         from annotation.jobs.queueing import REHEARSAL, JobHandler, rehearse
+        from annotation.model_calls import probing
         from annotation.people import event_log
         from annotation.questionbank import bank_life, uploads
         from annotation.questionbank.checking import COMPARISON
@@ -91,11 +91,10 @@ class AnnotationConfig(ContributingApp):
     def waiting_work(self) -> BackgroundWork:
         from annotation.audit.deleting import empty_bin
         from annotation.audit.recording import seal_hourly
-        from annotation.endpoints import deliveries
         from annotation.ingest import receiving, searching
         from annotation.jobs.queueing import JobHandler
         from annotation.model_calls.asking import ask_in_background
-        from annotation.people import mailing
+        from annotation.people import deliveries, mailing
         from annotation.questionbank.bank_life import sweep_imports
 
         return BackgroundWork(

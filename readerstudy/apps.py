@@ -96,6 +96,8 @@ class ReaderstudyConfig(ContributingApp):
 
     def background_work(self) -> BackgroundWork:
         from annotation.jobs.queueing import JobHandler
+        from readerstudy.analysis.comparing_models import run_repeatability
+        from readerstudy.analysis.storing import REPEATABILITY, VARIANTS
         from readerstudy.conducting import lifecycle
         from readerstudy.demonstration.finished import add_studies
         from readerstudy.demonstration.models_at_work import add_models_at_work
@@ -106,7 +108,6 @@ class ReaderstudyConfig(ContributingApp):
         from readerstudy.model_runs import publishing
         from readerstudy.predictions import uploads
         from readerstudy.results import comparison_job
-        from readerstudy.results.comparing_models import run_repeatability
         from readerstudy.results.variants import run_variant_tables
 
         return BackgroundWork(
@@ -115,8 +116,8 @@ class ReaderstudyConfig(ContributingApp):
                 JobHandler(uploads.STORE, uploads.store_predictions),
                 JobHandler(lifecycle.KIND, lifecycle.run_analysis),
                 JobHandler(comparison_job.KIND, comparison_job.run_comparison),
-                JobHandler(comparison_job.REPEATABILITY, run_repeatability),
-                JobHandler(comparison_job.VARIANTS, run_variant_tables),
+                JobHandler(REPEATABILITY, run_repeatability),
+                JobHandler(VARIANTS, run_variant_tables),
                 JobHandler(report_job.KIND, report_job.run_report),
                 JobHandler(publishing.KIND, publishing.run_publishing),
                 JobHandler(benchmarks.PACK, versions.pack_inputs),

@@ -316,7 +316,7 @@ CLASSIFIER_FOLDERS = env_folders("REXVQA_CLASSIFIER_FOLDERS")
 # Trusted beside the public authorities, for connections to models alone.
 MODEL_CERTIFICATES = env_certificates("REXVQA_MODEL_CA_FILE")
 
-# The only addresses that are notified of events; their secrets are read when they are needed (endpoints/deliveries.py).
+# The only addresses that are notified of events; their secrets are read when they are needed (people/deliveries.py).
 WEBHOOKS = env_webhooks("REXVQA_WEBHOOKS")
 
 # --- PACS -----------------------------------------------------------------------------------------

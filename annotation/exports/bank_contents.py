@@ -21,7 +21,6 @@ from msgspec.json import encode as encoded
 from msgspec.structs import replace
 
 from annotation.enums import IdentifierKind, ImportKind, ImportState, QuestionState, Word, _
-from annotation.exports import tables
 from annotation.exports.kernels.data_card import EditStep
 from annotation.exports.kernels.question_records import (
     ExamNames,
@@ -35,7 +34,6 @@ from annotation.exports.kernels.question_records import (
     text_of,
     usual_record,
 )
-from annotation.exports.tables import Column, ExportRefused, Format, Kind
 from annotation.ingest import storage
 from annotation.models import (
     AnswerKey,
@@ -58,6 +56,17 @@ from annotation.questionbank.kernels.question_checks import PartState
 from annotation.questionbank.kernels.records import parsed, read_source
 from annotation.questionbank.priors import images_at, keys_of_questions, roots_of
 from annotation.questionbank.validity import gate_is, gate_of
+from annotation.tables.writing import (
+    Column,
+    ExportRefused,
+    Format,
+    Kind,
+    check_format,
+    descriptions,
+    formats_here,
+    scratch_file,
+    write_table,
+)
 
 AT_ONCE = 1_000
 Record = tuple[StoredQuestion, dict[str, Any]]  # with its usual record
@@ -312,13 +321,13 @@ class QuestionsWritten(Struct):
 
 def forms_here() -> tuple[BankForm, ...]:
     """The forms that this installation can write."""
-    return tuple(form for form in BankForm if form != BankForm.PARQUET or Format.PARQUET in tables.formats_here())
+    return tuple(form for form in BankForm if form != BankForm.PARQUET or Format.PARQUET in formats_here())
 
 
 def check_form(form: BankForm) -> None:
     """Raises ExportRefused."""
     if form == BankForm.PARQUET:
-        tables.check_format(Format.PARQUET)
+        check_format(Format.PARQUET)
 
 
 def write_questions(
@@ -363,7 +372,7 @@ def _write_table(
 ) -> None:
     """Rows wait in a file until all columns are known."""
     names = {STATE}
-    with tables.scratch_file() as waiting:
+    with scratch_file() as waiting:
         for one in records:
             cells = cells_of(*one)
             names.update(cells)
@@ -371,8 +380,8 @@ def _write_table(
         columns = columns_of(names)
         done.left_out = sorted(name for name in names if not is_column(name) and name != "options")
         asked = [Column(name, Kind.TEXT, FIELD[name].label if name in FIELD else "") for name in columns]
-        for file_name, content in tables.descriptions(contents.bank.slug, {"questions": asked}).items():
+        for file_name, content in descriptions(contents.bank.slug, {"questions": asked}).items():
             (Path(file.name).parent / file_name).write_bytes(content)
         waiting.seek(0)
         rows = ([cells.get(name, "") for name in columns] for cells in map(decode, waiting))
-        tables.write_table(file, asked, rows, Format(form.value), is_marked=True)
+        write_table(file, asked, rows, Format(form.value), is_marked=True)

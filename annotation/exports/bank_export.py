@@ -36,11 +36,11 @@ from annotation.exports.bank_contents import (
 from annotation.exports.bank_contents import BankForm as BankForm
 from annotation.exports.kernels.data_card import COLUMNS as CHANGE_COLUMNS
 from annotation.exports.kernels.data_card import CardFacts, ImportedFile, RecordChange, card_of, changes_of, markdown_of
-from annotation.exports.source_names import check_may_see_names
-from annotation.exports.tables import Column, ExportRefused, Format, Kind, write_table
 from annotation.ingest.storage import WORKPLACE_OF_EXPORTS as WORKPLACE
 from annotation.models import Edit, Image, QuestionBank, Rendition, Revision, Settlement, SourceIdentifier, User
 from annotation.questionbank.answers import note_seen_keys
+from annotation.questionbank.source_names import check_may_see_names
+from annotation.tables.writing import Column, ExportRefused, Format, Kind, write_table
 
 
 class Wordings(Word):

@@ -26,11 +26,11 @@ from annotation.enums import _ as marked
 from annotation.exports.bank_contents import png_of
 from annotation.exports.kernels.data_card import one_line
 from annotation.exports.kernels.question_records import TASK_NAMES
-from annotation.exports.source_names import check_may_see_names
-from annotation.exports.tables import ExportRefused
 from annotation.models import AnswerKey, Edit, Image, Question, Release, ReleasedQuestion, Rendition, Revision, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.kernels.fields import join_options
+from annotation.questionbank.source_names import check_may_see_names
+from annotation.tables.writing import ExportRefused
 
 AT_ONCE = 500
 PRIVATE_KEYS = "private_keys.json.age"

@@ -28,8 +28,6 @@ from annotation.exports.bank_contents import gate_to_export_by
 from annotation.exports.kernels.question_records import TASK_NAMES
 from annotation.exports.kernels.splits import Shares, faults_of_shares, split_patients
 from annotation.exports.release_files import AT_ONCE, ImageSize, check_handed_out, contents_of, renditions_of, zip_of
-from annotation.exports.source_names import check_may_see_names
-from annotation.exports.tables import ExportRefused, whole_file
 from annotation.ingest.completeness import has_lost_images, waits_for_images
 from annotation.jobs.queueing import JobKind, Progress, Result, enqueue, job_under_way
 from annotation.models import Finding, Gate, Job, QuestionBank, Release, ReleasedQuestion, Revision, User
@@ -37,9 +35,11 @@ from annotation.questionbank.importing import withdrawal_reason
 from annotation.questionbank.kernels.question_checks import IDENTIFIER_FREE, PartState
 from annotation.questionbank.kernels.rules import RELEASED_TWIN
 from annotation.questionbank.priors import Patients, patients_of
+from annotation.questionbank.source_names import check_may_see_names
 from annotation.questionbank.validity import gate_is
 from annotation.site import home_files
 from annotation.site.media import StoredFile
+from annotation.tables.writing import ExportRefused, whole_file
 
 MOST_NAME = 100
 

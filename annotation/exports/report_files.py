@@ -18,9 +18,9 @@ from pathlib import Path
 from django.conf import settings
 from msgspec import Struct
 
-from annotation.exports.tables import Format, whole_file, write_codebook, write_entry, write_table
 from annotation.site.sentences import WIDTH
 from annotation.tables.kernels.table import Column, Table, codebook, flat_cells, flat_columns
+from annotation.tables.writing import Format, whole_file, write_codebook, write_entry, write_table
 
 SUMS = "SHA256SUMS"
 ABOUT_SUMS = f"SHA-256 of every other file: check with sha256sum -c {SUMS}"

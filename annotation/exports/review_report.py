@@ -51,7 +51,6 @@ from annotation.exports.review_tables import (
     settlement_rows,
 )
 from annotation.exports.reviews import columns_of_reviews, review_rows
-from annotation.exports.tables import ExportRefused
 from annotation.models import Question, Review, ReviewRound, Settlement, User
 from annotation.outcomes.agreement import DRAWS, difficulty_table, judged_difficulties, round_agreement
 from annotation.outcomes.round_figures import (
@@ -69,6 +68,7 @@ from annotation.review.outcomes import newest_reviews, outcomes_of_round, rules_
 from annotation.review.reviewer_progress import round_times
 from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.tables.kernels.table import Table
+from annotation.tables.writing import ExportRefused
 
 FACTS = "report.json"
 

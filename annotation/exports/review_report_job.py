@@ -18,10 +18,10 @@ from msgspec import Struct
 
 from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile
-from annotation.exports.tables import ExportRefused
 from annotation.jobs.queueing import JobKind, Progress, Result, enqueue_once
 from annotation.models import Job, ReviewRound, User
 from annotation.site import home_files
+from annotation.tables.writing import ExportRefused
 
 if TYPE_CHECKING:
     from annotation.exports.review_report import ReviewReport

@@ -27,15 +27,15 @@ from annotation.enums import (
     Verdict,
     ViewerTool,
 )
-from annotation.exports.source_names import SOURCE_ID, source_ids_hidden, with_source_ids
-from annotation.exports.tables import Cell, Column, Format, Kind, Written, write_digested
 from annotation.hashes import keyed_pseudonym, shown_pseudonym
 from annotation.models import AnswerKey, Question, Review, ReviewRound, SampledQuestion, User
 from annotation.questionbank.answers import note_seen_keys
+from annotation.questionbank.source_names import SOURCE_ID, source_ids_hidden, with_source_ids
 from annotation.review.assignments import form_design_of
 from annotation.review.kernels.form_design import CHOSEN, PAPER
 from annotation.review.outcomes import CANNOT_JUDGE, asked_by_forms, newest_reviews
 from annotation.review.viewing import checks_of, viewing_of
+from annotation.tables.writing import Cell, Column, Format, Kind, Written, write_digested
 
 TEXT, WHOLE, YES_NO, DAY = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.DAY
 LETTERS = "A, B, C, D"

@@ -18,7 +18,6 @@ from annotation.exports.bank_contents import BankForm, forms_here
 from annotation.exports.bank_export import GIVEN_OUT, BankChoice, Wordings
 from annotation.exports.release_files import ImageSize
 from annotation.exports.releases import ReleaseWanted
-from annotation.exports.tables import ExportRefused
 from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank, User
 from annotation.questionbank.editing import REASON_LIMIT
@@ -27,6 +26,7 @@ from annotation.questionbank.kernels.entries import BankRefused, read_difficulti
 from annotation.questionbank.kernels.wording import IMAGES, LABELS, Wording
 from annotation.questionbank.uploads import allowed_path, check_takes_questions
 from annotation.site.sentences import number_written
+from annotation.tables.writing import ExportRefused
 from annotation.templatetags.pages import file_size
 
 if TYPE_CHECKING:

@@ -1,33 +1,16 @@
-"""Which questions of a bank a model wrote, and where each of them comes from."""
+"""Where a question that a model wrote comes from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import QuerySet
 from msgspec import Struct
 
 from annotation.enums import ImportKind
 from annotation.generation.kernels.answer_forms import HISTORY
-from annotation.models import (
-    AnswerKey,
-    BankImport,
-    Question,
-    QuestionBank,
-    Revision,
-)
+from annotation.models import AnswerKey, Revision
 from annotation.questionbank.kernels.records import parsed
-
-
-def generated_in(bank: QuestionBank) -> QuerySet[Question]:
-    """Questions of the bank that came in as generated, whatever was made of them since."""
-    brought = Revision.objects.filter(bank=bank, bank_import__kind=ImportKind.GENERATED)
-    return Question.objects.filter(pk__in=brought.order_by().values("question")).order_by()
-
-
-def holds_generated(bank: QuestionBank) -> bool:
-    return BankImport.objects.filter(bank=bank, kind=ImportKind.GENERATED).exists()
 
 
 def history_of_generated(revision: Revision) -> dict[str, Any] | None:

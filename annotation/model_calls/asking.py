@@ -30,7 +30,6 @@ from annotation.endpoints.client import Exchange, Limits, ModelClient
 from annotation.endpoints.configured_endpoints import endpoint_named, key_for
 from annotation.endpoints.kernels.completions import BUSY
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.probing import LeaseLost, give_lease_back, lock_lease, take_lease
 from annotation.model_calls.attempts import Received, count_as_sent, read_attempt, store_attempts
 from annotation.model_calls.call_batches import BatchRefused, complete, pause, permission_is_over, return_to_plan
 from annotation.model_calls.kernels.pacing import AT_WORK, Pace, Rest, passes, seconds_to_wait
@@ -41,6 +40,7 @@ from annotation.model_calls.next_calls import (
     left_unanswered,
     refused_for_good,
 )
+from annotation.model_calls.probing import LeaseLost, give_lease_back, lock_lease, take_lease
 from annotation.model_calls.request_bodies import CallPictures, contents_of, pictures_of
 from annotation.models import CallAttempt, CallBatch, ModelCall
 from annotation.refusals import Refused

@@ -27,7 +27,6 @@ from annotation.endpoints.kernels.completions import (
     outcome_of,
     read_completion,
 )
-from annotation.endpoints.probing import newest_probe, refuted
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.enums import ImageState
 from annotation.model_calls.call_batches import BatchRefused, check_cap
@@ -40,6 +39,7 @@ from annotation.model_calls.kernels.extraction import (
     names_two,
     rotated,
 )
+from annotation.model_calls.probing import newest_probe, refuted
 from annotation.models import (
     CallAttempt,
     CallBatch,

@@ -31,7 +31,7 @@ class EndpointProbe(models.Model):
     public_id = PublicIdField()
     endpoint = models.CharField(max_length=LONGEST_ENDPOINT)
     model = models.CharField(max_length=LONGEST_MODEL)
-    findings = models.JSONField(default=list)  # as annotation/endpoints/probing.py writes them
+    findings = models.JSONField(default=list)  # as annotation/model_calls/probing.py writes them
     probed_by = a_person_or_none()  # null: on the command line
     probed_at = models.DateTimeField()
 

@@ -155,7 +155,7 @@ class SourceIdentifier(models.Model):
     """What a thing is called at its source: paths, patient, accession and study numbers, question keys.
 
     Restricted: read by matching (import, ingest), and for coordinators only, who brought the file: the ids of
-    questions (annotation/exports/source_names.py), the names of missing images and views that nobody understands.
+    questions (annotation/questionbank/source_names.py), the names of missing images and views that nobody understands.
     Looked up by ``digest`` (annotation/hashes.py), then compared by ``value``.
     """
 

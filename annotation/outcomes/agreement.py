@@ -9,7 +9,7 @@ How difficult reviewers found questions before they saw the key, beside what the
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from annotation.models import AnswerKey, Review, ReviewRound
 from annotation.outcomes.kernels.field_agreement import FieldAgreement, FieldRatings, FieldScale, field_agreement
 from annotation.review.kernels.form import CANNOT_JUDGE
 from annotation.review.kernels.form_design import GRADES
+from annotation.review.kernels.settling import DIFFICULTIES
 from annotation.review.outcomes import asked_by_forms, newest_reviews, repeated_reviews
 from annotation.statistics.kernels import estimate
 from annotation.statistics.kernels.bootstrap import Units, generator, percentile_intervals, resampled_totals, units_of
@@ -32,7 +33,6 @@ from annotation.statistics.kernels.pairs import cohen_kappa, result_of
 from annotation.statistics.kernels.reviewers import PANEL, quadratic_weights
 
 DRAWS = 2_000  # of the bootstrap: limits of 10,000 draws differ in the third decimal
-DIFFICULTIES = (Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD)
 DEGREES = (Degree.YES, Degree.PARTLY, Degree.NO)
 NO_OPTION = ""  # the blind answer that no option is acceptable
 ANSWERS = (*OptionLetter, NO_OPTION)
@@ -346,9 +346,3 @@ def _kappa(
     [interval] = percentile_intervals(replicates, len(known), units.m if units.clustered else None)
     value = float(cohen_kappa(table, weights))
     return result_of(value, table, ci95=interval.ci95, method=units.method, flags=interval.flags)
-
-
-def panel_difficulty(judged: Iterable[str]) -> Difficulty:
-    """What the reviewers of a question say together: the median, the harder of the two in the middle."""
-    place = sorted(DIFFICULTIES.index(Difficulty(one)) for one in judged)
-    return DIFFICULTIES[place[len(place) // 2]]

@@ -15,14 +15,14 @@ from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.deleting import note_purged
 from annotation.audit.recording import record
 from annotation.contributions import contributed
-from annotation.enums import IdentifierKind, ImageState, ImportState, JobQueue
+from annotation.enums import IdentifierKind, ImageState, ImportKind, ImportState, JobQueue
 from annotation.jobs.queueing import JobKind, Progress, Result, enqueue
 from annotation.models import (
     AnswerKey,
@@ -350,3 +350,13 @@ def _delete(bank: QuestionBank, *, at: datetime) -> None:
         Upload.everywhere.filter(bank=bank).update(bank=None)
         note_purged(bank, at=at)
         QuestionBank.everywhere.filter(pk=bank.pk).delete()
+
+
+def generated_in(bank: QuestionBank) -> QuerySet[Question]:
+    """Questions of the bank that came in as generated, whatever was made of them since."""
+    brought = Revision.objects.filter(bank=bank, bank_import__kind=ImportKind.GENERATED)
+    return Question.objects.filter(pk__in=brought.order_by().values("question")).order_by()
+
+
+def holds_generated(bank: QuestionBank) -> bool:
+    return BankImport.objects.filter(bank=bank, kind=ImportKind.GENERATED).exists()

@@ -22,7 +22,6 @@ from msgspec.json import decode
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ImportState, ViewPosition
-from annotation.exports.tables import Cell, Column, ExportRefused, Format, Kind, Written, write_digested
 from annotation.hashes import shown_pseudonym
 from annotation.ingest.matching import missing_images
 from annotation.models import Image, Question, QuestionBank, Revision, SourceIdentifier, User
@@ -30,6 +29,7 @@ from annotation.questionbank.answers import blind_assignments
 from annotation.questionbank.priors import keys_of_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Listed
+from annotation.tables.writing import Cell, Column, ExportRefused, Format, Kind, Written, write_digested
 
 AT_ONCE = 2_000
 SOURCE_ID = Column("source_id", Kind.TEXT, "Id of the question in the imported file, a text; empty: it had none.")

@@ -15,9 +15,9 @@ from docx.shared import Cm, Pt
 from openpyxl import Workbook
 from openpyxl.utils import get_column_letter
 
-from annotation.exports.tables import UNWRITABLE, WRITTEN, timeless, xlsx_cell
 from annotation.tables.kernels.printing import Printed, Row
 from annotation.tables.kernels.table import Table, codebook, flat_cells, flat_columns
+from annotation.tables.writing import UNWRITABLE, WRITTEN, timeless, xlsx_cell
 
 WIDEST = 60  # signs of a column of a spreadsheet
 

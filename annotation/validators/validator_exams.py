@@ -20,6 +20,7 @@ from annotation.enums import EXPLANATIONS, Difficulty, RoundState
 from annotation.models import Finding, PromptVersion, Question, QuestionBank, Review, ReviewRound, Revision
 from annotation.questionbank.kernels.question_checks import BY_VERDICT, RATING, STATED
 from annotation.questionbank.validity import count_parts, gate_of
+from annotation.review.kernels.settling import panel_difficulty
 from annotation.review.outcomes import ASKED_BY, blind_answers, flags_asked_by_forms, newest_reviews
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.sampling import RatedBy
@@ -91,8 +92,6 @@ def by_model(bank: QuestionBank) -> dict[int, str]:
 
 def by_reviewers(bank: QuestionBank) -> dict[int, str]:
     """The median of the blind answers of closed rounds, the harder of two in the middle."""
-    from annotation.outcomes.agreement import panel_difficulty  # loads numpy: not at every start
-
     answers = blind_answers(Revision.objects.in_bank(bank).order_by().values("pk")).filter(
         round__state=RoundState.CLOSED
     )

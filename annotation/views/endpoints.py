@@ -20,9 +20,12 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.call_enums import EndpointPlace, ProbeQuestion
 from annotation.endpoints.configured_endpoints import endpoint_named, endpoints, set_price
-from annotation.endpoints.deliveries import deliveries, send_again, send_test, webhook_lines, webhook_named
 from annotation.endpoints.kernels.endpoint_list import EVENTS, Endpoint
-from annotation.endpoints.probing import (
+from annotation.endpoints.sending_permissions import give_permission, is_same_text, withdraw_permission
+from annotation.enums import Role
+from annotation.forms.model_endpoints import PermissionForm, PriceForm, ProbeForm, TermsForm, TermsWithdrawalForm
+from annotation.ingest.serving import images_never_sent
+from annotation.model_calls.probing import (
     ask_for_probe,
     counts_of,
     endpoint_lines,
@@ -31,11 +34,8 @@ from annotation.endpoints.probing import (
     probe_jobs,
     probes_of,
 )
-from annotation.endpoints.sending_permissions import give_permission, is_same_text, withdraw_permission
-from annotation.enums import Role
-from annotation.forms.model_endpoints import PermissionForm, PriceForm, ProbeForm, TermsForm, TermsWithdrawalForm
-from annotation.ingest.serving import images_never_sent
 from annotation.models import QuestionBank, SendingPermission, WebhookDelivery
+from annotation.people.deliveries import deliveries, send_again, send_test, webhook_lines, webhook_named
 from annotation.questionbank.bank_life import change_terms
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import numbered_page

@@ -20,7 +20,6 @@ from msgspec import Struct
 from annotation.call_enums import PromptPurpose, ReportSource
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import KeySource, Role
-from annotation.exports.tables import Format, write_digested
 from annotation.forms.bank import QuestionSearchForm
 from annotation.forms.model_endpoints import GenerationForm, PromptForm
 from annotation.generation.generation_plans import (
@@ -48,6 +47,7 @@ from annotation.outcomes.prompt_line import COLUMNS, MEASURED, prompt_line, rows
 from annotation.questionbank.answers import note_seen_keys
 from annotation.site.permissions import is_coordinator
 from annotation.statistics.kernels.issues import first_review_of_paper, later_errors_of_paper
+from annotation.tables.writing import Format, write_digested
 from annotation.views.site.confirming import flashed, refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 from annotation.views.site.downloads import table_response

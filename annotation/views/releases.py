@@ -18,10 +18,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.enums import Role, Split
 from annotation.exports.release_files import PRIVATE_KEYS, ImageSize, note_taken, private_keys, zip_of
 from annotation.exports.releases import ReleasePlan, ask_to_pack, packed_file, packed_of, plan_release, release
-from annotation.exports.tables import scratch_file
 from annotation.forms.bank import PackedForm, ReleaseForm
 from annotation.models import Release, User
 from annotation.questionbank.validity import gate_of
+from annotation.tables.writing import scratch_file
 from annotation.views.bank_validators import bank_of
 from annotation.views.site.confirming import is_confirmed, refusals_on, said, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required

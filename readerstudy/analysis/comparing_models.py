@@ -17,22 +17,13 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from annotation.audit.recording import record
+from annotation.call_enums import OF_SERVER
 from annotation.enums import ImportKind, ImportState
 from annotation.jobs.queueing import Progress, Result
-from annotation.models import AnswerKey, BankImport, Edit, QuestionBank, Revision, User
+from annotation.models import AnswerKey, BankImport, Edit, ModelCall, QuestionBank, Revision, User
 from annotation.questionbank.priors import Patients, patients_of
 from readerstudy.analysis.kernels.arrays import TASKS
-from readerstudy.analysis.kernels.result import LETTERS
-from readerstudy.analysis.storing import as_text, software_versions
-from readerstudy.design.kernels.documents import canonical, sha256_of
-from readerstudy.design.shown import patients_shown
-from readerstudy.enums import Block, EntryState, PredictionForm
-from readerstudy.models import ModelComparison, ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyCase
-from readerstudy.predictions.entries import is_benchmarked, knows_scores
-from readerstudy.predictions.kernels.records import PredictionsRefused
-from readerstudy.predictions.listing import runs_known_to
-from readerstudy.results.comparison_job import REPEATABILITY, Computed, RepeatabilityParams, computed_once
-from readerstudy.results.kernels.bank_comparison import (
+from readerstudy.analysis.kernels.bank_comparison import (
     EARLIER,
     FAILED,
     MISSING,
@@ -44,7 +35,23 @@ from readerstudy.results.kernels.bank_comparison import (
     repeatability,
     without_scores,
 )
-from readerstudy.results.looking import is_seen
+from readerstudy.analysis.kernels.result import LETTERS
+from readerstudy.analysis.storing import (
+    REPEATABILITY,
+    Computed,
+    RepeatabilityParams,
+    as_text,
+    computed_once,
+    software_versions,
+)
+from readerstudy.design.kernels.documents import canonical, sha256_of
+from readerstudy.design.shown import patients_shown
+from readerstudy.enums import Block, EntryState, PredictionForm
+from readerstudy.models import ModelComparison, ModelEntry, ModelRun, Prediction, PredictionRun, ReaderStudy, StudyCase
+from readerstudy.predictions.entries import is_benchmarked, knows_scores
+from readerstudy.predictions.kernels.records import PredictionsRefused
+from readerstudy.predictions.listing import runs_known_to
+from readerstudy.predictions.looks import is_seen
 
 _ABOUT = ("task", "category", "question__exam__pseudonym", "question__exam__patient_pseudonym")
 
@@ -146,6 +153,18 @@ def keyed_questions(
         cluster_level=level,
         n_without_key=len(rows) - len(kept),
     )
+
+
+def options_of(run: ModelRun, questions: KeyedQuestions) -> NDArray[np.int8]:
+    """Of shape (orders, repeats, questions): 0 to 3, or what there is in place of an option."""
+    option = np.full((run.batch.n_orders, run.batch.n_repeats, len(questions.key)), MISSING, dtype=np.int8)
+    calls = ModelCall.objects.filter(batch=run.batch_id).exclude(outcome__in=OF_SERVER).order_by()
+    rows = calls.values_list("revision_id", "rotation", "repeat", "option")
+    for revision, rotation, repeat, letter in rows.iterator(chunk_size=5000):
+        column = questions.column_of.get(revision)
+        if column is not None:
+            option[rotation, repeat, column] = LETTERS.index(letter) if letter else FAILED
+    return option
 
 
 def _arrays(

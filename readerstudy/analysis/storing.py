@@ -1,4 +1,5 @@
-"""One analysis of a study: gathered, computed and stored as one row that never changes; and looked at.
+"""One analysis of a study: gathered, computed and stored as one row that never changes; and looked at. What a job
+computes of runs of models, once for the same inputs.
 
 Who looks at an analysis sees results: after closing, or behind glass; the first look unblinds the study.
 """
@@ -10,15 +11,17 @@ import platform
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from django.core.cache import cache
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import Struct
 
 from annotation import VERSION
 from annotation.audit.recording import record, record_once
-from annotation.models import User
+from annotation.jobs.queueing import JobKind, enqueue
+from annotation.models import Job, User
 from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
@@ -202,3 +205,38 @@ def stale_among(study: ReaderStudy, analyses: Sequence[Analysis]) -> set[int]:
         return set()
     now = inputs_now(study)
     return {one.pk for one in analyses if has_earlier_rule(one) or one.inputs_sha256 != now}
+
+
+# --- what a job computes of runs of models, once for the same inputs ------------------------------
+class RepeatabilityParams(TypedDict):
+    inputs: str
+    bank: int
+    study: int | None
+    runs: list[str]
+
+
+class VariantParams(TypedDict):
+    inputs: str
+    run: str
+
+
+REPEATABILITY: JobKind[RepeatabilityParams] = JobKind("repeatability")  # its handler loads scipy, as that of variants
+VARIANTS: JobKind[VariantParams] = JobKind("variant_tables")
+Inputs = TypeVar("Inputs", RepeatabilityParams, VariantParams)
+
+
+class Computed(Struct, frozen=True):
+    """The state of a comparison of runs: ``result`` once it is computed, ``error`` where that failed."""
+
+    result: dict[str, Any] | None = None
+    error: str = ""
+
+
+def computed_once(kind: JobKind[Inputs], title: str, params: Inputs, *, at: datetime) -> Computed:
+    """What a job of this kind found for ``params["inputs"]``; the first who asks starts it."""
+    job = Job.objects.filter(kind=kind, params__inputs=params["inputs"]).order_by("-pk").first()
+    if job is None:
+        enqueue(kind, title, params, actor=None, at=at)
+    if job is None or job.is_unfinished:
+        return Computed()
+    return Computed(job.result, "" if job.result is not None else job.error or job.get_state_display())

@@ -260,7 +260,7 @@ class ComparisonShape(Shown):
     created_at = Moment()
 
     def get_is_stale(self, comparison: ModelComparison) -> bool:
-        from readerstudy.results.comparing_models import inputs_now  # loads numpy: not at every start
+        from readerstudy.analysis.comparing_models import inputs_now  # loads numpy: not at every start
 
         return inputs_now(comparison.bank) != comparison.inputs_sha256
 

@@ -22,8 +22,8 @@ from annotation.api.bodies import Moment, PersonName, SentBody, cleaned, rows_re
 from annotation.api.resources import ListOf, OnlyPost, Row, Shown
 from annotation.api.site_lists import shape_of
 from annotation.enums import EventKind
-from annotation.exports.tables import CONTENT_TYPES
 from annotation.people.kept_answers import MadeAnswer
+from annotation.tables.writing import CONTENT_TYPES
 from readerstudy.api.study_list import OfStudy
 from readerstudy.design.voiding import main_case, void_case
 from readerstudy.enums import Block

@@ -30,6 +30,7 @@ from annotation.demonstration.registry import all_accounts
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.enums import Role
 from annotation.models import AnswerKey, QuestionBank, Revision, User
+from readerstudy.analysis.comparing_models import compare_models
 from readerstudy.analysis.storing import analyse_study, see_analysis
 from readerstudy.conducting.lifecycle import close_study, open_study
 from readerstudy.demonstration.models_at_work import fill_small_bank, small_exams
@@ -48,7 +49,6 @@ from readerstudy.models import ModelEntry, ReaderStudy, StudyCase
 from readerstudy.predictions.importing import SentFile, import_predictions
 from readerstudy.predictions.listing import Target
 from readerstudy.reading.response_import import import_responses
-from readerstudy.results.comparing_models import compare_models
 from readerstudy.study.permissions import StudyRefused
 
 SEED = 20261122

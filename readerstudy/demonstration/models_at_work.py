@@ -26,7 +26,6 @@ from annotation.demonstration.registry import ACCOUNTS
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.endpoints.configured_endpoints import endpoint_named, price_on, set_price
 from annotation.endpoints.kernels.completions import ChatSettings
-from annotation.endpoints.probing import newest_probe, probe
 from annotation.endpoints.sending_permissions import give_permission
 from annotation.endpoints.simulated_endpoint import JUDGE, SIMULATED, WRITER, port_file, served_simulation
 from annotation.enums import RenditionKind, Role
@@ -35,6 +34,7 @@ from annotation.generation.making import continue_run
 from annotation.imaging.kernels.picture_policies import STORED
 from annotation.ingest import storage
 from annotation.model_calls.asking import ask_endpoint
+from annotation.model_calls.probing import newest_probe, probe
 from annotation.model_calls.versions import OUR_READING, prompt_named, store_shipped
 from annotation.models import (
     EndpointLease,

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from annotation.enums import Difficulty, QuestionState, Task
 from annotation.files.kernels.cells import read_cell
-from annotation.generation.question_origins import generated_in, holds_generated
 from annotation.ingest.completeness import has_lost_images
 from annotation.models import Question, QuestionBank, Revision
 from annotation.models.question import RevisionQuerySet
+from annotation.questionbank.bank_life import generated_in, holds_generated
 from annotation.questionbank.priors import Patients, patients_of, questions_with_keys
 from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.drawing import Candidate, Cell

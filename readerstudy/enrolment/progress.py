@@ -13,8 +13,8 @@ from msgspec import Struct, field
 
 from annotation.case.kernels.display import is_passed
 from annotation.case.kernels.durations import CLOCK_RULES, RULE, TimeFlag, is_counted
-from annotation.exports.source_names import source_ids_shown_to
 from annotation.models import AuditEvent, User
+from annotation.questionbank.source_names import source_ids_shown_to
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
 from readerstudy.design.kernels.ordering import group_size, spread_evenly

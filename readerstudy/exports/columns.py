@@ -7,7 +7,7 @@ from typing import Any
 from annotation.case.kernels.durations import EXCLUDING, TimeFlag
 from annotation.enums import Difficulty, Task
 from annotation.exports.reviews import part_columns
-from annotation.exports.tables import Cell, Column, Kind
+from annotation.tables.writing import Cell, Column, Kind
 from readerstudy.design.kernels.documents import CHANCES
 from readerstudy.enums import Aid, Block, Information, ResponseState
 from readerstudy.models import Enrolment, ReaderStudy

@@ -17,10 +17,10 @@ from django.utils.translation import gettext as translate
 from annotation.audit.recording import record
 from annotation.case.kernels.display import CONDITIONS, DisplayUsed
 from annotation.enums import EventKind, Word, _
-from annotation.exports.source_names import SOURCE_ID, with_source_ids
-from annotation.exports.tables import Cell, Column, Format, Written, write_digested
 from annotation.hashes import keyed_pseudonym, shown_pseudonym
 from annotation.models import User
+from annotation.questionbank.source_names import SOURCE_ID, with_source_ids
+from annotation.tables.writing import Cell, Column, Format, Written, write_digested
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.enrolment.kernels.steps import Exposure, Training
 from readerstudy.enums import SessionEnd

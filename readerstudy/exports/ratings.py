@@ -20,8 +20,8 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.exports.tables import Format, write_table
 from annotation.tables.kernels.table import REAL, TEXT, WHOLE, Cell, Column
+from annotation.tables.writing import Format, write_table
 from readerstudy.analysis.kernels.arrays import TASKS, State, StudyArrays, Voided
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.kernels.scoring import Settings, score

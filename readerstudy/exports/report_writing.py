@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 
 from annotation import VERSION
 from annotation.audit.recording import record
-from annotation.exports.office import document_of, workbook_of
 from annotation.exports.report_files import (
     Content,
     Tell,
@@ -39,6 +38,7 @@ from annotation.tables.kernels.forms import FigureForm, Width
 from annotation.tables.kernels.printing import Printed, printed, tex, whole_document
 from annotation.tables.kernels.style import rendered
 from annotation.tables.kernels.table import TEXT, Column, Table, TableCell
+from annotation.tables.office import document_of, workbook_of
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.labels import headings

@@ -12,9 +12,9 @@ from django.db.models import Q, QuerySet
 from msgspec import Struct
 
 from annotation.case.kernels.durations import part_cells
-from annotation.exports.tables import Cell, Column
 from annotation.hashes import keyed_pseudonym, shown_pseudonym
 from annotation.models import AnswerKey
+from annotation.tables.writing import Cell, Column
 from readerstudy.enums import Block, PredictionState, RemarkKind
 from readerstudy.exports.columns import (
     CASE,

@@ -20,8 +20,10 @@ from django.utils.translation import gettext as _
 from annotation.models import Revision, User
 from annotation.questionbank.priors import patients_of
 from annotation.statistics.kernels.ranking import SIGNIFICANT
+from readerstudy.analysis.comparing_models import keyed_questions, options_of
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import TASKS, Voided
+from readerstudy.analysis.kernels.bank_comparison import MISSING, BankArrays, Entrant
 from readerstudy.analysis.kernels.result import READER
 from readerstudy.analysis.kernels.scoring import Settings, right_or_wrong
 from readerstudy.design.kernels.documents import canonical, sha256_of
@@ -43,9 +45,6 @@ from readerstudy.models import (
     StudyCase,
     Submission,
 )
-from readerstudy.results.comparing_models import keyed_questions
-from readerstudy.results.kernels.bank_comparison import MISSING, BankArrays, Entrant
-from readerstudy.results.variants import options_of
 
 
 def score_edition(edition: Edition, version: BenchmarkVersion, *, actor: User | None, at: datetime) -> EditionResult:

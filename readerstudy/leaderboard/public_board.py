@@ -23,11 +23,11 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.exports.bank_export import whole_folder
-from annotation.exports.tables import Format, write_table
 from annotation.models import User
 from annotation.site import home_files
 from annotation.tables.kernels.forms import FigureForm
 from annotation.tables.kernels.style import rendered
+from annotation.tables.writing import Format, write_table
 from readerstudy.leaderboard.editions import check_has_results, folder_here, give_out
 from readerstudy.leaderboard.kernels import statement
 from readerstudy.leaderboard.kernels.board import TASK_MEAN

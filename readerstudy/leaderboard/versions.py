@@ -29,7 +29,6 @@ from msgspec import Struct
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState, QuestionState, RenditionKind, Word
-from annotation.exports.tables import whole_file
 from annotation.imaging.kernels.picture_policies import QUARTER
 from annotation.ingest import storage
 from annotation.ingest.serving import policy_for
@@ -38,6 +37,7 @@ from annotation.models import AnswerKey, Exam, Image, Job, QuestionBank, Renditi
 from annotation.models.fields import public_id
 from annotation.questionbank.kernels.fields import join_options
 from annotation.site import home_files
+from annotation.tables.writing import whole_file
 from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.enums import BenchmarkState
 from readerstudy.leaderboard.access import MOST_REASON, LeaderboardRefused, check_is_frozen, one_line

@@ -21,9 +21,9 @@ from msgspec.structs import asdict
 
 from annotation.call_enums import CallOutcome, SentImages
 from annotation.endpoints.kernels.completions import read_completion
-from annotation.endpoints.probing import newest_probe, unlisted
 from annotation.enums import ImageState, KeySource
 from annotation.model_calls.attempts import WAITS
+from annotation.model_calls.probing import newest_probe, unlisted
 from annotation.model_calls.request_bodies import CallContent, contents_of, swapped_exams
 from annotation.models import CallAttempt, Image, ModelCall, Question, QuestionBank, Revision, User
 from annotation.questionbank.answers import note_seen_keys

@@ -220,7 +220,7 @@ class InputsMark(models.Model):
 class ModelComparison(models.Model):
     """The models on one bank, compared. Never changed: another input makes another row; the newest one is shown.
 
-    Whether it is stale: ``inputs_sha256`` is not what readerstudy.results.comparing_models.inputs_now says.
+    Whether it is stale: ``inputs_sha256`` is not what readerstudy.analysis.comparing_models.inputs_now says.
     """
 
     public_id = PublicIdField()

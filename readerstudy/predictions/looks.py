@@ -77,6 +77,11 @@ def may_see_results(study: ReaderStudy) -> bool:
     return is_over(study) or is_read_elsewhere(study)
 
 
+def is_seen(study: ReaderStudy) -> bool:
+    """Whether pages show results by a plain link: they may be seen, and somebody has unblinded the study before."""
+    return study.unblinded_at is not None and may_see_results(study)
+
+
 def is_read_elsewhere(study: ReaderStudy) -> bool:
     """Frozen, never opened, with readings from files only: there is nobody whom a result could influence."""
     if study.state != StudyState.FROZEN:

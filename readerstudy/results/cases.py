@@ -12,6 +12,7 @@ from annotation.enums import RoundState
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AnswerKey
+from annotation.review.kernels.settling import panel_difficulty
 from annotation.review.outcomes import blind_answers
 from readerstudy.design.shown import is_of_prior
 from readerstudy.enums import Block
@@ -113,8 +114,6 @@ def judged_difficulties(study: ReaderStudy) -> dict[str, str]:
     """How difficult reviewers found each case before they saw its key, by the random id of the case: their median, the
     harder of the two in the middle. Of closed rounds alone, since a coordinator may still be reviewing in others.
     """
-    from annotation.outcomes.agreement import panel_difficulty  # loads numpy: not at every start
-
     main = study.cases.filter(block=Block.MAIN)
     answers = blind_answers(main.values("revision")).filter(round__state=RoundState.CLOSED)
     judged: dict[int, list[str]] = defaultdict(list)

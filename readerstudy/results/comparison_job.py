@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from datetime import datetime
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, TypedDict, cast
 
 import msgspec
 from django.db import transaction
@@ -16,20 +16,20 @@ from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.enums import Word
-from annotation.exports.tables import CONTENT_TYPES, Format, write_table
-from annotation.jobs.queueing import JobKind, Progress, Result, enqueue, enqueue_once, job_under_way
+from annotation.jobs.queueing import JobKind, Progress, Result, enqueue_once, job_under_way
 from annotation.models import Job, QuestionBank, User
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED
 from annotation.tables.kernels.printing import printed, tex
 from annotation.tables.kernels.table import TEXT, WHOLE, Column, Counted, Name, Table, TableCell
+from annotation.tables.writing import CONTENT_TYPES, Format, write_table
+from readerstudy.analysis.kernels.panel_result import StoredComparison
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelComparison, PredictionRun
 from readerstudy.predictions.entries import benchmarked_banks, check_is_no_benchmark
 from readerstudy.results.accuracy_tables import breakdown_table, domain_table
 from readerstudy.results.kernels.comparison_tables import (
     FILE_COLUMNS,
-    StoredComparison,
     band_rows,
     category_table,
     file_rows,
@@ -43,22 +43,7 @@ class ComparisonParams(TypedDict):
     actor: int
 
 
-class RepeatabilityParams(TypedDict):
-    inputs: str
-    bank: int
-    study: int | None
-    runs: list[str]
-
-
-class VariantParams(TypedDict):
-    inputs: str
-    run: str
-
-
 KIND: JobKind[ComparisonParams] = JobKind("compare_models")
-REPEATABILITY: JobKind[RepeatabilityParams] = JobKind("repeatability")  # its handler loads scipy, as that of variants
-VARIANTS: JobKind[VariantParams] = JobKind("variant_tables")
-Inputs = TypeVar("Inputs", RepeatabilityParams, VariantParams)
 
 
 def ask_for_comparison(bank: QuestionBank, *, actor: User, at: datetime) -> Job:
@@ -70,30 +55,13 @@ def ask_for_comparison(bank: QuestionBank, *, actor: User, at: datetime) -> Job:
 
 def run_comparison(progress: Progress, params: ComparisonParams) -> Result:
     """The handler. Run twice it stores once."""
-    from readerstudy.results.comparing_models import compare_models  # loads scipy
+    from readerstudy.analysis.comparing_models import compare_models  # loads scipy
 
     bank = QuestionBank.objects.get(pk=params["bank"])
     progress.report(0, 1)
     made = compare_models(bank, actor=User.objects.filter(pk=params["actor"]).first(), at=timezone.now())
     progress.report(1, 1)
     return {"bank": bank.slug, "comparison": made.public_id}
-
-
-class Computed(msgspec.Struct, frozen=True):
-    """The state of a comparison of runs: ``result`` once it is computed, ``error`` where that failed."""
-
-    result: dict[str, Any] | None = None
-    error: str = ""
-
-
-def computed_once(kind: JobKind[Inputs], title: str, params: Inputs, *, at: datetime) -> Computed:
-    """What a job of this kind found for ``params["inputs"]``; the first who asks starts it."""
-    job = Job.objects.filter(kind=kind, params__inputs=params["inputs"]).order_by("-pk").first()
-    if job is None:
-        enqueue(kind, title, params, actor=None, at=at)
-    if job is None or job.is_unfinished:
-        return Computed()
-    return Computed(job.result, "" if job.result is not None else job.error or job.get_state_display())
 
 
 def comparison_under_way(bank: QuestionBank) -> Job | None:
@@ -138,7 +106,7 @@ def take_comparison(comparison: ModelComparison, form: TableForm, *, actor: User
     result = result_of(comparison)
     if form is TableForm.CSV:
         return comparison_file(result)
-    from annotation.exports.office import document_of, workbook_of  # loads two libraries
+    from annotation.tables.office import document_of, workbook_of  # loads two libraries
 
     if form is TableForm.XLSX:
         return workbook_of([Table("models", "", FILE_COLUMNS, list(file_rows(result)))])

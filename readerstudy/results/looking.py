@@ -39,7 +39,7 @@ from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.storing import settings_of
 from readerstudy.design.kernels.documents import canonical, read_rules, sha256_of
 from readerstudy.models import Analysis, Enrolment, ReaderStudy, ResultsLink
-from readerstudy.predictions.looks import may_see_results
+from readerstudy.predictions.looks import is_seen
 from readerstudy.results import kernels
 from readerstudy.results.kernels.stored import in_the_form_of_now, with_names
 from readerstudy.study.permissions import StudyRefused
@@ -57,11 +57,6 @@ def sensitivity_beside(analysis: Analysis) -> list[tuple[Analysis, str]]:
     rows = analysis.study.analyses.filter(inputs_sha256=analysis.inputs_sha256).exclude(pk=analysis.pk).defer("result")
     found = [(one, sensitivity_words(settings_of(one))) for one in rows.select_related("study")]
     return [] if sensitivity_words(settings_of(analysis)) else [one for one in found if one[1]]
-
-
-def is_seen(study: ReaderStudy) -> bool:
-    """Whether pages show results by a plain link: they may be seen, and somebody has unblinded the study before."""
-    return study.unblinded_at is not None and may_see_results(study)
 
 
 def stored_result(analysis: Analysis) -> StoredAnalysis:

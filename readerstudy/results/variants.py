@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
-from numpy.typing import NDArray
 
 from annotation.call_enums import OF_SERVER, WITH_IMAGES_OF_PEOPLE, BatchState, CallOutcome, SentImages
 from annotation.enums import EXPLANATIONS, Degree, RoundState
@@ -25,24 +24,22 @@ from annotation.review.onlookers import rounds_in_sight, rounds_with_outcomes_fo
 from annotation.review.outcomes import newest_reviews
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.proportions import accuracy, clustered_accuracy
-from readerstudy.analysis.kernels.result import LETTERS
-from readerstudy.design.kernels.documents import canonical, sha256_of
-from readerstudy.design.shown import patients_shown
-from readerstudy.model_runs.asked_questions import RunningRefused, hidden_from
-from readerstudy.model_runs.planning import shows_results
-from readerstudy.model_runs.publishing import is_plain, target_of_run
-from readerstudy.models import ModelRun, StudyCase
-from readerstudy.results.comparing_models import KeyedQuestions, keyed_questions, voided_cases
-from readerstudy.results.comparison_job import VARIANTS, Computed, VariantParams, computed_once
-from readerstudy.results.kernels.bank_comparison import (
-    FAILED,
-    MISSING,
+from readerstudy.analysis.comparing_models import KeyedQuestions, keyed_questions, options_of, voided_cases
+from readerstudy.analysis.kernels.bank_comparison import (
     VARIANTS_RULE,
     AnsweredRun,
     AskedArrays,
     PairedVariant,
     variant_tables,
 )
+from readerstudy.analysis.kernels.result import LETTERS
+from readerstudy.analysis.storing import VARIANTS, Computed, VariantParams, computed_once
+from readerstudy.design.kernels.documents import canonical, sha256_of
+from readerstudy.design.shown import patients_shown
+from readerstudy.model_runs.asked_questions import RunningRefused, hidden_from
+from readerstudy.model_runs.planning import shows_results
+from readerstudy.model_runs.publishing import is_plain, target_of_run
+from readerstudy.models import ModelRun, StudyCase
 
 _ABOUT = ("pk", "question__exam__pseudonym", "question__exam__patient_pseudonym")
 
@@ -197,17 +194,6 @@ def questions_asked(runs: Sequence[ModelRun], among: QuerySet[Any, Any] | None =
     rows = list(asked.order_by("question__number", "pk").values_list(*_ABOUT))
     patients = patients_shown(study) if study else patients_of(bank)
     return keyed_questions(rows, asked.values("pk"), patients)
-
-
-def options_of(run: ModelRun, questions: KeyedQuestions) -> NDArray[np.int8]:
-    option = np.full((run.batch.n_orders, run.batch.n_repeats, len(questions.key)), MISSING, dtype=np.int8)
-    calls = ModelCall.objects.filter(batch=run.batch_id).exclude(outcome__in=OF_SERVER).order_by()
-    rows = calls.values_list("revision_id", "rotation", "repeat", "option")
-    for revision, rotation, repeat, letter in rows.iterator(chunk_size=5000):
-        column = questions.column_of.get(revision)
-        if column is not None:
-            option[rotation, repeat, column] = LETTERS.index(letter) if letter else FAILED
-    return option
 
 
 def facts_of(run: ModelRun) -> dict[str, Any]:

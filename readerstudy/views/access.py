@@ -26,8 +26,9 @@ from readerstudy.acts.studies import named_study
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.storing import note_opened
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.predictions.looks import is_seen
 from readerstudy.results.kernels.stored import order_of, panel_names
-from readerstudy.results.looking import Seen, inside, is_seen, named_result, reader_names
+from readerstudy.results.looking import Seen, inside, named_result, reader_names
 from readerstudy.study.overview import studies_known_to
 from readerstudy.study.permissions import knows_study
 

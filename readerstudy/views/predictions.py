@@ -89,7 +89,7 @@ def model_new(request: AuthenticatedRequest) -> HttpResponse:
 @person_page("GET")
 def model(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """What an entry says of its model, its runs, and everything that happened to it."""
-    from readerstudy.results.comparing_models import targets_of  # loads numpy: not at every start
+    from readerstudy.analysis.comparing_models import targets_of  # loads numpy: not at every start
 
     entry = known_entry(request.user, public_id)
     runs = list(runs_known_to(request.user).filter(entry=entry).order_by("-study", "bank", "number"))
@@ -160,7 +160,7 @@ def model_repeatability(request: AuthenticatedRequest, public_id: str) -> HttpRe
 
     Computed as a job when it is first asked for; the page looks again until it is there.
     """
-    from readerstudy.results.comparing_models import repeatability_for, repeated_targets
+    from readerstudy.analysis.comparing_models import repeatability_for, repeated_targets
 
     entry = known_entry(request.user, public_id)
     targets = repeated_targets(entry, request.user)

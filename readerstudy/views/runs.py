@@ -234,7 +234,7 @@ def models_compare(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def _compared(bank: QuestionBank) -> dict[str, Any]:
-    from readerstudy.results.comparing_models import inputs_now  # loads numpy: not at every start
+    from readerstudy.analysis.comparing_models import inputs_now  # loads numpy: not at every start
 
     comparison = newest_comparison(bank)
     context: dict[str, Any] = {"comparison": comparison, "job": comparison_under_way(bank)}

@@ -19,11 +19,11 @@ from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct, field
 
 from annotation.enums import Role
-from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
 from annotation.models import QuestionBank
 from annotation.models.fields import AsRead
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
+from annotation.tables.writing import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, role_required
 from annotation.views.site.downloads import package_response, table_response
 from readerstudy.design.checking import statement_on

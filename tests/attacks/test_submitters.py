@@ -32,12 +32,12 @@ from annotation.review.reassigning import add_reviewer
 from annotation.review.rounds import create_round
 from annotation.review.samples import draw_sample
 from annotation.statistics.kernels.sampling import StratifyBy
+from readerstudy.analysis.comparing_models import compare_models
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.entries import enter_model
 from readerstudy.predictions.listing import Target, close_submissions, open_submissions
 from readerstudy.predictions.runs import withdraw_run
-from readerstudy.results.comparing_models import compare_models
 from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON, make_revision, make_round
 from tests.annotation.rounds.made import make_sample

@@ -271,7 +271,7 @@ with transaction.atomic():
 PROBED = """
 from django.utils import timezone
 from annotation.endpoints.configured_endpoints import endpoint_named
-from annotation.endpoints.probing import counts_of, probe
+from annotation.model_calls.probing import counts_of, probe
 made = probe(endpoint_named("simulated"), "", actor=None, at=timezone.now())
 print(made.model, counts_of(made)["unknown"])
 """

@@ -18,8 +18,8 @@ from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.audit.recording import lock_log
 from annotation.call_enums import BatchState, EndpointPlace, ProbeAnswer, PromptPurpose
 from annotation.endpoints.configured_endpoints import endpoint_named, set_price
-from annotation.endpoints.probing import EndpointLine, ask_for_probe, endpoint_lines, probe_jobs
 from annotation.enums import Role
+from annotation.model_calls.probing import EndpointLine, ask_for_probe, endpoint_lines, probe_jobs
 from annotation.models import EndpointProbe, Price, PromptVersion
 from annotation.models.calls import LONGEST_ENDPOINT, LONGEST_MODEL
 from annotation.people.kept_answers import MadeAnswer

@@ -33,11 +33,11 @@ from annotation.exports.review_report_job import (
     take_review_report,
 )
 from annotation.exports.reviews import COLUMNS, read_reviews_of
-from annotation.exports.tables import CONTENT_TYPES
 from annotation.forms.reviews import ReviewFileForm
 from annotation.models import Job, Review, ReviewRound, User
 from annotation.people.kept_answers import MadeAnswer
 from annotation.review.outcomes import newest_reviews
+from annotation.tables.writing import CONTENT_TYPES
 from annotation.views.review.rounds import check_not_blinded, reviews_file
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.exports.tables import whole_file
 from annotation.management.base import ActCommand
 from annotation.people.event_log import export_log
+from annotation.tables.writing import whole_file
 
 
 class Command(ActCommand):

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.exports.tables import whole_file
 from annotation.management.base import ActCommand
 from annotation.models import User
 from annotation.people.person_data import export_person
+from annotation.tables.writing import whole_file
 
 
 class Command(ActCommand):

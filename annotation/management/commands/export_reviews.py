@@ -7,10 +7,10 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
-from annotation.exports.tables import Format, whole_file, write_codebook
 from annotation.management.base import ActCommand
 from annotation.models import ReviewRound
 from annotation.site.sentences import the_one
+from annotation.tables.writing import Format, whole_file, write_codebook
 
 ROUNDS = ReviewRound.objects.select_related("plan__bank")
 

@@ -7,7 +7,7 @@ by itself.
 The shared answer to a calibration question is what most of its reviews say: the best answer and the verdict of the
 majority, and of each grade the lower median. The best answer and the verdict agree where they are equal, a grade where
 it differs by at most 1. "Cannot judge" agrees with nothing; where the shared reviews have no majority, nothing is
-compared.
+compared. How difficult a question is for its reviewers together is the upper median.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from typing import TypedDict
 
 from msgspec import Struct
 
-from annotation.enums import Flag, GradeName, Verdict
+from annotation.enums import Difficulty, Flag, GradeName, Verdict
 
 RULE = "settling-1"
+DIFFICULTIES = (Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD)
 LOW_GRADE = 3  # below this a question does not settle
 
 
@@ -150,3 +151,9 @@ def _majority(words: Sequence[str]) -> str | None:
         return None
     word, n = Counter(words).most_common(1)[0]
     return word if 2 * n > len(words) else None
+
+
+def panel_difficulty(judged: Iterable[str]) -> Difficulty:
+    """What the reviewers of a question say together: the median, the harder of the two in the middle."""
+    place = sorted(DIFFICULTIES.index(Difficulty(one)) for one in judged)
+    return DIFFICULTIES[place[len(place) // 2]]

@@ -1,7 +1,7 @@
 """A table, written once: its columns with kind and meaning, its rows, a caption. Pure.
 
 Five writers show it: the page (templates/readerstudy/results/_table.html), LaTeX (``latex`` beside this module), DOCX
-and XLSX (``annotation.exports.office``), CSV with its codebook (``annotation.exports.tables``). A cell of a result is
+and XLSX (``annotation.tables.office``), CSV with its codebook (``annotation.tables.writing``). A cell of a result is
 the estimate itself, with interval, n and method: each writer rounds it, and none is handed a bare number.
 """
 

@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import ImageState, JobState, Role, ViewPosition
-from annotation.exports.source_names import near_names
 from annotation.forms.images import CreditForm, FetchForm, ImageFilterForm, ReasonForm, UploadForm, ViewForm
 from annotation.ingest import serving, uploading
 from annotation.ingest.completeness import images_of_bank, images_of_site
@@ -28,6 +27,7 @@ from annotation.jobs.queueing import may_manage
 from annotation.models import AuditEvent, QuestionBank, Upload
 from annotation.models.fields import AsRead
 from annotation.outcomes.next_steps import next_of_images
+from annotation.questionbank.source_names import near_names
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
 from annotation.site.sorted_tables import BoundedPaginator, Columns, numbered_page, sorted_page
 from annotation.views.ingest.quarantine import previews

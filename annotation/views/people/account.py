@@ -25,7 +25,6 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation.case.kernels.keys import Part, listed
 from annotation.enums import Role
-from annotation.exports.tables import scratch_file
 from annotation.forms.account import (
     LoginForm,
     NewPasswordForm,
@@ -40,6 +39,7 @@ from annotation.people.accounts import check_can_go, end_others, end_session, ps
 from annotation.people.person_data import export_person
 from annotation.people.tokens import make_token, revoke_token
 from annotation.site.permissions import coordinates_any_round
+from annotation.tables.writing import scratch_file
 from annotation.views.people.signing_in import locked_page, sign_in
 from annotation.views.site.confirming import (
     Confirmation,

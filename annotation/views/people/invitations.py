@@ -26,7 +26,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 from msgspec import Struct
 
 from annotation.enums import Role
-from annotation.exports.tables import neutralised
 from annotation.forms.people import AcceptForm, InvitationFileForm, InvitationForm, round_invitation_form
 from annotation.models import Invitation, ReviewRound, User
 from annotation.people import invitations
@@ -55,6 +54,7 @@ from annotation.people.mailing import ask_for_confirmation, send_invitation, try
 from annotation.people.tokens import PeopleRefused, check_open
 from annotation.refusals import Refused
 from annotation.site.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
+from annotation.tables.writing import neutralised
 from annotation.views.people.signing_in import sign_in
 from annotation.views.site.confirming import (
     Confirmation,

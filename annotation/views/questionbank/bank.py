@@ -38,8 +38,6 @@ from annotation.enums import (
     ViewPosition,
 )
 from annotation.exports.bank_export import export_bank_zip
-from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
-from annotation.exports.tables import Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.generation.question_origins import origin_of
 from annotation.ingest.completeness import images_of_bank
@@ -62,6 +60,13 @@ from annotation.questionbank.listing import (
     questions_page,
     taxonomy_file,
 )
+from annotation.questionbank.source_names import (
+    MissingImage,
+    export_missing,
+    export_source_ids,
+    list_missing,
+    source_id_of,
+)
 from annotation.questionbank.validity import gate_of, parts_of_question, state_by_gate
 from annotation.review.commenting import note_seen, parts_of
 from annotation.review.history import Event, life_of
@@ -72,6 +77,7 @@ from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sentences import number_written
 from annotation.site.sorted_tables import BoundedPaginator, Columns, asked_sorting, sorted_page
 from annotation.tables.kernels.forms import FigureForm, Width
+from annotation.tables.writing import Format, scratch_file
 from annotation.templatetags.pages import kept_fragment
 from annotation.validators.validator_exams import examined
 from annotation.views.bank_validators import valid_context

@@ -30,7 +30,6 @@ from annotation.exports.review_report_job import (
     newest_report_job,
     take_review_report,
 )
-from annotation.exports.tables import ExportRefused
 from annotation.forms.reviews import ReviewFileForm
 from annotation.models import Job, QuestionBank, ReviewRound
 from annotation.outcomes.round_figures import RoundFigure, figure_file
@@ -38,6 +37,7 @@ from annotation.review.onlookers import rounds_in_sight
 from annotation.review.outcomes import newest_reviews, rules_of
 from annotation.site.permissions import is_coordinator
 from annotation.tables.kernels.forms import FigureForm, Width
+from annotation.tables.writing import ExportRefused
 from annotation.views.review.rounds import (
     Scope,
     asked_rule,

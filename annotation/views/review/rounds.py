@@ -21,7 +21,6 @@ from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_r
 from annotation.case.kernels.durations import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState, RoundSteps
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
-from annotation.exports.tables import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
 from annotation.forms.images import check_in_words
 from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
@@ -70,6 +69,7 @@ from annotation.site.permissions import (
 from annotation.site.sorted_tables import numbered_page, sorted_page
 from annotation.statistics.kernels.issues import CountingRule
 from annotation.tables.kernels.forms import FigureForm, Width
+from annotation.tables.writing import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
 from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
 from annotation.views.site.downloads import package_response, table_response
 

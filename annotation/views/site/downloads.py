@@ -9,7 +9,8 @@ from typing import IO, Any
 
 from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
 
-from annotation.exports.tables import (
+from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.tables.writing import (
     CONTENT_TYPES,
     Column,
     Format,
@@ -19,7 +20,6 @@ from annotation.exports.tables import (
     write_digested,
     write_package,
 )
-from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 
 
 def table_response(name: str, form: Format, write: Callable[[IO[bytes]], object]) -> FileResponse:

@@ -17,7 +17,8 @@ from annotation.audit.deleting import opens
 from annotation.enums import ImageState
 from annotation.models import Image
 from annotation.outcomes.next_steps import next_of_images
-from annotation.people.open_work import NextStep, OpenWork, first_due, open_work_of
+from annotation.people.open_work import NextStep, first_due
+from annotation.review.home import OpenWork, open_work_of
 from annotation.site.permissions import looks_after, may_see_quarantine, site_roles
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 

@@ -17,8 +17,8 @@ from annotation.statistics.kernels.pair_intervals import pair_statistics
 from annotation.statistics.kernels.proportions import accuracy, accuracy_task_mean, clustered_accuracy, run_spread
 from annotation.statistics.kernels.ranking import SIGNIFICANT, RankBand, RankedPair, rank_bands, ranked_pairs
 from readerstudy.analysis.kernels.arrays import TASKS
+from readerstudy.analysis.kernels.panel_result import ComparedModel, StoredComparison
 from readerstudy.analysis.kernels.result import LETTERS, N_OPTIONS
-from readerstudy.results.kernels.comparison_tables import ComparedModel, StoredComparison
 
 FORMAT = "model-comparison 1"
 RULE = "comparison-4"  # change the name when the same inputs would give other numbers

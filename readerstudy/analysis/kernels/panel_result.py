@@ -1,11 +1,11 @@
 """What an analysis stores of one panel: raters, pairs, groups, and models against the mean of the readers. Pure.
 
-See ``result`` for the whole.
+See ``result`` for the whole. Also what a comparison of models on a bank stores.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from annotation.statistics.kernels.estimate import (
     BankMixValue,
@@ -182,3 +182,54 @@ class MultiReaderResult(MultiReaderPanel):
     """Over all tasks, and by task."""
 
     tasks: Annotated[dict[str, MultiReaderPanel], "by task"]
+
+
+class ComparedModel(TypedDict):
+    """One model with its main run on the bank."""
+
+    name: str
+    model: str
+    version: str
+    run: str
+    number: int
+    rule: str
+    file_sha256: str
+    n_elsewhere: int
+    n_failed: int
+    n_missing: int
+    n_not_asked: NotRequired[int]  # of rule comparison-4 on: before it they counted as missing
+    n_earlier: NotRequired[int]
+    rank: NotRequired[dict[str, int]]
+    accuracy: Value
+    accuracy_task_mean: Value
+    tasks: list[Value]
+    categories: list[Value]
+    accuracy_cluster: NotRequired[ClusteredAccuracyValue]
+
+
+class TaskSize(TypedDict):
+    task: str
+    n: int
+
+
+class CategorySize(TypedDict):
+    category: str
+    n: int
+
+
+class StoredComparison(TypedDict):
+    """The JSON of a comparison; see docs/predictions.md."""
+
+    format: str
+    bank: str
+    slug: str
+    simulated: bool
+    rules: dict[str, Any]
+    n: int
+    n_clusters: int
+    n_without_key: int
+    clustered: bool
+    tasks: list[TaskSize]
+    categories: list[CategorySize]
+    models: list[ComparedModel]
+    pairs: list[dict[str, Any]]

@@ -21,9 +21,9 @@ from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.proportions import accuracy, accuracy_task_mean, clustered_accuracy
 from annotation.statistics.kernels.ranking import rank_bands, ranked_pairs
 from readerstudy.analysis.kernels.arrays import TASKS
+from readerstudy.analysis.kernels.bank_comparison import FAILED, MISSING, BankArrays
 from readerstudy.analysis.kernels.result import LETTERS, N_OPTIONS
 from readerstudy.leaderboard.kernels.release_rule import ALL, FEWEST, ToldCell, may_be_told
-from readerstudy.results.kernels.bank_comparison import FAILED, MISSING, BankArrays
 
 FORMAT = "board-1"
 RULE = "score-1"  # change the name when the same answers would give other numbers

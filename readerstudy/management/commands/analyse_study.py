@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from annotation.exports.tables import whole_file
 from annotation.management.base import ActCommand
 from annotation.statistics.kernels.bootstrap import DRAWS
+from annotation.tables.writing import whole_file
 from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.kernels.scoring import SWITCHES, Settings
 from readerstudy.analysis.storing import analyse_study, check_may_see, see_analysis

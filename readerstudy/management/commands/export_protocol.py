@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from annotation.exports.tables import whole_file
 from annotation.management.base import ActCommand
+from annotation.tables.writing import whole_file
 from readerstudy.design.freezing import export_protocol
 from readerstudy.management.arguments import check_output_file, find_study
 

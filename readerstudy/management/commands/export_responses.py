@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.exports.tables import Format, whole_file, write_codebook
 from annotation.management.base import ActCommand
+from annotation.tables.writing import Format, whole_file, write_codebook
 from readerstudy.exports.exporting import StudyTable, columns_of, export_table, may_take_source_ids
 from readerstudy.management.arguments import add_before_closing, find_study
 from readerstudy.models import ReaderStudy

@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from annotation.exports.tables import whole_file
 from annotation.management.base import ActCommand
 from annotation.tables.kernels.forms import FigureForm, Width
+from annotation.tables.writing import whole_file
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study, newest_analysis
 from readerstudy.results.kernels.legends import figure_legend

@@ -1,71 +1,20 @@
-"""What is stored of a comparison of models, the tables of its page, and the same as rows of a file; and what Tables 2
+"""The tables of the page of a comparison of models, and the same as rows of a file; and what Tables 2
 and 3 of the ReXVQA paper hold beside accuracies: the best model, categories under domains. Pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NotRequired, TypedDict
 
 from msgspec import Struct
 
 from annotation.enums import _
-from annotation.statistics.kernels.estimate import SMALL_N, ClusteredAccuracyValue, Estimate, Value
+from annotation.statistics.kernels.estimate import SMALL_N, Estimate, Value
 from annotation.statistics.kernels.intervals import share
 from annotation.tables.kernels.table import REAL, TEXT, WHOLE, Column
+from readerstudy.analysis.kernels.panel_result import ComparedModel, StoredComparison
 from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, StoredAnalysis
 from readerstudy.results.kernels.stored import BreakdownTable, kinds_of, post_hoc_models
-
-
-class ComparedModel(TypedDict):
-    """One model with its main run on the bank."""
-
-    name: str
-    model: str
-    version: str
-    run: str
-    number: int
-    rule: str
-    file_sha256: str
-    n_elsewhere: int
-    n_failed: int
-    n_missing: int
-    n_not_asked: NotRequired[int]  # of rule comparison-4 on: before it they counted as missing
-    n_earlier: NotRequired[int]
-    rank: NotRequired[dict[str, int]]
-    accuracy: Value
-    accuracy_task_mean: Value
-    tasks: list[Value]
-    categories: list[Value]
-    accuracy_cluster: NotRequired[ClusteredAccuracyValue]
-
-
-class TaskSize(TypedDict):
-    task: str
-    n: int
-
-
-class CategorySize(TypedDict):
-    category: str
-    n: int
-
-
-class StoredComparison(TypedDict):
-    """The JSON of a comparison; see docs/predictions.md."""
-
-    format: str
-    bank: str
-    slug: str
-    simulated: bool
-    rules: dict[str, Any]
-    n: int
-    n_clusters: int
-    n_without_key: int
-    clustered: bool
-    tasks: list[TaskSize]
-    categories: list[CategorySize]
-    models: list[ComparedModel]
-    pairs: list[dict[str, Any]]
 
 
 class BandRow(Struct, frozen=True):

@@ -45,8 +45,9 @@ from readerstudy.enrolment.progress import order_balance
 from readerstudy.enums import StudyState
 from readerstudy.forms.drafts import ForecastForm
 from readerstudy.models import ReaderStudy
+from readerstudy.predictions.looks import is_seen
 from readerstudy.results.kernels.stored import PlanningFigures, planning_figures
-from readerstudy.results.looking import is_seen, own_analysis, stored_result
+from readerstudy.results.looking import own_analysis, stored_result
 from readerstudy.study.overview import lines_of, studies_known_to
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import as_file, coordinated_study, person_page

@@ -31,7 +31,7 @@ from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_results
 from readerstudy.exports.report_job import ask_for_report, newest_job, newest_report, path_of, take_report
 from readerstudy.forms.studies import SensitivityForm
 from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
-from readerstudy.predictions.looks import looks_before_closing, may_see_results
+from readerstudy.predictions.looks import is_seen, looks_before_closing, may_see_results
 from readerstudy.results.accuracy_tables import accuracy_table, runs_table
 from readerstudy.results.difference_tables import (
     by_reader_table,
@@ -49,7 +49,6 @@ from readerstudy.results.looking import (
     Seen,
     figure_file,
     figure_tag,
-    is_seen,
     own_analysis,
     reader_names,
     sensitivity_beside,

@@ -21,13 +21,13 @@ from annotation.outcomes.adjudicating import (
 )
 from annotation.outcomes.attention import settling_of
 from annotation.outcomes.prompt_flags import fresh_round
-from annotation.people.open_work import open_work_of
 from annotation.people.tokens import PeopleRefused
 from annotation.questionbank.editing import wording_of
 from annotation.questionbank.kernels.entries import QUESTION_TRANSITIONS, BankRefused, states_before
 from annotation.review.answering import answer_blind
 from annotation.review.assignments import own_assignment
 from annotation.review.ending import close_round, complete_reviews, disputed
+from annotation.review.home import open_work_of
 from annotation.review.kernels.transitions import ROUND_TRANSITIONS, ReviewRefused
 from annotation.review.onlookers import may_see_outcomes
 from annotation.review.reviewer_progress import reviewer_progress

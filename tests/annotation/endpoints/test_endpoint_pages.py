@@ -14,9 +14,9 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from annotation.call_enums import EndpointPlace
 from annotation.endpoints.configured_endpoints import EndpointRefused, PriceRefused, cost_of, price_on, set_price
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.probing import probe
 from annotation.enums import Role
 from annotation.jobs import running
+from annotation.model_calls.probing import probe
 from annotation.models import AuditEvent, EndpointProbe, Job, Price, User
 from annotation.refusals import Refused
 from tests.annotation.endpoints.simulated_models import GOOD, TEXT_ONLY

@@ -17,11 +17,14 @@ from msgspec.structs import replace
 from pytest_django import Settings
 
 from annotation.call_enums import Ending, EndpointPlace, ProbeAnswer
-from annotation.endpoints import client, probing
+from annotation.endpoints import client
 from annotation.endpoints.client import Exchange, Limits, models_listed
 from annotation.endpoints.configured_endpoints import EndpointRefused
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.probing import (
+from annotation.enums import JobState
+from annotation.jobs import running
+from annotation.model_calls import probing
+from annotation.model_calls.probing import (
     ask_for_probe,
     findings_of,
     give_lease_back,
@@ -32,8 +35,6 @@ from annotation.endpoints.probing import (
     refuted,
     take_lease,
 )
-from annotation.enums import JobState
-from annotation.jobs import running
 from annotation.models import AuditEvent, EndpointProbe, Job, User
 from tests.annotation.endpoints.simulated_models import GOOD, MODELS, OBEYS_SCHEMA, TEXT_ONLY
 from tests.annotation.endpoints.stand_in import StandIn, StandInFault, StandInHabit
@@ -293,7 +294,7 @@ def test_a_probe_waits_only_where_it_would_ask_too_often(
     settings: Settings, noon: datetime, monkeypatch: pytest.MonkeyPatch, calls_per_minute: int | None, waits: list[int]
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr("annotation.endpoints.probing.time.sleep", waited.append)
+    monkeypatch.setattr("annotation.model_calls.probing.time.sleep", waited.append)
     with named_stand_in(settings) as (_server, endpoint):
         probe(replace(endpoint, calls_per_minute=calls_per_minute), GOOD, actor=None, at=noon)
     assert waited == waits

@@ -24,9 +24,9 @@ from annotation.endpoints.kernels.completions import (
     read_completion,
 )
 from annotation.endpoints.kernels.endpoint_list import Endpoint
-from annotation.endpoints.probing import probe
 from annotation.generation.kernels.answer_forms import BULLETS_SCHEMA, QUESTIONS_SCHEMA, read_bullets, read_questions
 from annotation.model_calls.kernels.extraction import answer_in
+from annotation.model_calls.probing import probe
 from annotation.model_calls.versions import OUR_READING, SHIPPED
 from tests.annotation.endpoints.llama_server import MODEL, llama_server, write_model, write_projector
 from tests.annotation.endpoints.simulated_models import OBEYS_SCHEMA

@@ -17,7 +17,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from annotation.exports.tables import CellOrDay, Column, Format, Kind, iso, restored, write_table
+from annotation.tables.writing import CellOrDay, Column, Format, Kind, iso, restored, write_table
 
 Rows = list[list[Any]]  # None: missing
 

@@ -19,12 +19,12 @@ from msgspec.structs import replace
 from annotation.enums import QuestionState
 from annotation.exports.bank_export import BankChoice, BankForm, Wordings, export_bank
 from annotation.exports.kernels.question_records import TEMPLATE
-from annotation.exports.tables import restored
 from annotation.models import AnswerKey, AuditEvent, BankImport, Question, QuestionBank, Revision, User
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.questionbank.kernels import examfields
 from annotation.questionbank.matchings import COLUMNS
 from annotation.review.ending import complete_reviews
+from annotation.tables.writing import restored
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.annotation.questionbank.test_stored_before import FURTHER, LETTERED, NESTED

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from annotation.exports.kernels.question_records import cell_text
-from annotation.exports.tables import (
+from annotation.hashes import shown_pseudonym
+from annotation.tables.writing import (
     MARK,
     Column,
     ExportRefused,
@@ -23,7 +24,6 @@ from annotation.exports.tables import (
     write_package,
     write_table,
 )
-from annotation.hashes import shown_pseudonym
 from tests.annotation.exports.readers import READERS, Written, misread
 from tests.conftest import NOON
 

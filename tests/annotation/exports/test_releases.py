@@ -33,7 +33,6 @@ from annotation.exports.releases import (
     plan_release,
     release,
 )
-from annotation.exports.tables import ExportRefused, scratch_file
 from annotation.imaging.kernels import text
 from annotation.jobs.queueing import JobCancelled
 from annotation.models import (
@@ -54,6 +53,7 @@ from annotation.models import (
 from annotation.questionbank.bank_life import is_unused
 from annotation.questionbank.editing import revise, wording_of
 from annotation.questionbank.validity import set_gate
+from annotation.tables.writing import ExportRefused, scratch_file
 from tests.annotation.images.test_uploads import png
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.commands import ends_with_2

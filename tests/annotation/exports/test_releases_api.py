@@ -29,7 +29,6 @@ from annotation.exports.releases import (
     release,
     withdraw_release,
 )
-from annotation.exports.tables import ExportRefused
 from annotation.jobs import running
 from annotation.jobs.queueing import Progress
 from annotation.models import AuditEvent, QuestionBank, Release, ReleasedQuestion, SeenKey, User
@@ -37,6 +36,7 @@ from annotation.models.people import TokenScope
 from annotation.questionbank.kernels.entries import BankRefused
 from annotation.review.samples import draw_sample
 from annotation.statistics.kernels.sampling import StratifyBy
+from annotation.tables.writing import ExportRefused
 from tests.annotation.api.asking import Program, problem_of, program_of
 from tests.annotation.exports.test_releases import PUBLIC_KEY, N, opened, wanted
 from tests.annotation.exports.test_releases import chest as chest

@@ -18,7 +18,6 @@ from django.test import Client
 from annotation.enums import AssignmentState, Flag, ImageState, KeySource, ReturnReason, Role, RoundSteps
 from annotation.exports.review_import import import_reviews
 from annotation.exports.reviews import columns_of_reviews, export_reviews, review_rows, reviewer_pseudonym
-from annotation.exports.tables import Format
 from annotation.models import (
     Assignment,
     AuditEvent,
@@ -36,6 +35,7 @@ from annotation.review.ending import close_round, count_open
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reviewer_progress import round_times
 from annotation.review.rounds import create_round
+from annotation.tables.writing import Format
 from tests.annotation.exports.review_files import as_csv, as_lines, file_of, review_cells
 from tests.annotation.rounds.made import make_open, make_sample, say, theirs
 from tests.commands import ends_with_2

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from annotation.enums import AssignmentState, Flag, ReturnReason
 from annotation.exports.review_import import ReviewsImported, import_reviews
 from annotation.exports.reviews import columns_of_reviews, export_reviews, review_rows
-from annotation.exports.tables import Format
 from annotation.models import Assignment, BlindAnswer, Review, ReviewRound, SeenKey, User
 from annotation.review.answering import answer_blind
 from annotation.review.assignments import own_assignment
@@ -25,6 +24,7 @@ from annotation.review.round_design import RoundDesign, store_form
 from annotation.review.rounds import create_round, open_round
 from annotation.review.submitting import submit_review
 from annotation.statistics.kernels.issues import PaperOutcome
+from annotation.tables.writing import Format
 from tests.annotation.exports.review_files import GRADES, as_csv, review_cells
 from tests.annotation.review.cases import good_judgement
 from tests.annotation.rounds.made import make_open, make_sample, theirs

@@ -23,11 +23,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Flag, RoundSteps
 from annotation.exports.reviews import columns_of_reviews, export_reviews, review_rows, reviewer_pseudonym
-from annotation.exports.tables import Format, restored
 from annotation.models import AuditEvent, ReviewRound, User
 from annotation.review.outcomes import round_outcomes
 from annotation.review.samples import draw_sample
 from annotation.statistics.kernels.issues import PaperOutcome
+from annotation.tables.writing import Format, restored
 from tests.annotation.exports.review_files import file_of, review_cells
 from tests.annotation.review.cases import images_are_there, make_bank, make_revisions
 from tests.annotation.rounds.made import make_open, say, theirs

@@ -17,10 +17,10 @@ from pytest_django import Settings
 
 from annotation.enums import QuestionState, RoundState
 from annotation.exports.reviews import columns_of_reviews
-from annotation.exports.tables import restored
 from annotation.models import Assignment, AuditEvent, BlindAnswer, Question, QuestionBank, ReviewRound, SeenKey, User
 from annotation.review.samples import draw_sample
 from annotation.statistics.kernels.sampling import StratifyBy
+from annotation.tables.writing import restored
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.review.cases import images_are_there
 from tests.annotation.rounds.made import make_open, make_sample, say, theirs

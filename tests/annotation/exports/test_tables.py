@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from annotation.enums import Split
 from annotation.exports.kernels.splits import faults_of_shares, split_patients
-from annotation.exports.tables import (
+from annotation.tables.writing import (
     Cell,
     Column,
     Format,

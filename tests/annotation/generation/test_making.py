@@ -18,7 +18,7 @@ from annotation.generation.generation_progress import GenerationProgress
 from annotation.generation.kernels.answer_forms import GroundedBullet, places_of_quote
 from annotation.generation.kernels.sent_reports import sent_values
 from annotation.generation.making import KIND, continue_run, import_made, replay, run_continuing, take_bullets
-from annotation.generation.question_origins import generated_in, history_of_generated
+from annotation.generation.question_origins import history_of_generated
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.call_batches import call_named, start
 from annotation.model_calls.request_bodies import contents_of, request_of
@@ -38,7 +38,7 @@ from annotation.models import (
     Revision,
     SendingPermission,
 )
-from annotation.questionbank.bank_life import check_unused
+from annotation.questionbank.bank_life import check_unused, generated_in
 from annotation.questionbank.kernels.entries import BankRefused
 from tests.annotation.generation.made import FINDINGS, bank_with_reports, begun_run, finished_run, written_run
 from tests.annotation.generation.test_answer_forms import BULLET, QUESTION

@@ -15,7 +15,6 @@ from django.db.models import F
 from pytest_django.fixtures import Settings
 
 from annotation.call_enums import BatchState, CallOutcome, PromptPurpose
-from annotation.endpoints.probing import lease_until, take_lease
 from annotation.model_calls.asking import ask_endpoint
 from annotation.model_calls.call_batches import (
     BatchRefused,
@@ -29,6 +28,7 @@ from annotation.model_calls.call_batches import (
     stop,
 )
 from annotation.model_calls.next_calls import tally
+from annotation.model_calls.probing import lease_until, take_lease
 from annotation.model_calls.request_bodies import request_of
 from annotation.models import AuditEvent, CallAttempt, CallBatch, EndpointLease, ModelCall, SendingPermission
 from tests.annotation.endpoints.stand_in import StandIn, StandInFault

@@ -10,10 +10,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Difficulty, Flag, QuestionState, Role
 from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, User
-from annotation.outcomes.agreement import JudgedDifficulty, difficulty_table, judged_difficulties, panel_difficulty
+from annotation.outcomes.agreement import JudgedDifficulty, difficulty_table, judged_difficulties
 from annotation.outcomes.outcome_groups import COUNTED_ISSUES, GroupBy, GroupOutcome, group_outcomes
 from annotation.outcomes.round_figures import FlowCount, state_flow
 from annotation.review.ending import close_round, count_open
+from annotation.review.kernels.settling import panel_difficulty
 from annotation.review.onlookers import rounds_in_sight
 from annotation.review.outcomes import outcomes_over
 from annotation.statistics.kernels.issues import CountingRule

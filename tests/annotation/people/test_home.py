@@ -10,14 +10,8 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
 from annotation.models import Exam, Image, Job, Membership, QuestionBank, ReviewRound, User
 from annotation.people.invitations import Grant, invite
-from annotation.people.open_work import (
-    Administration,
-    NextStep,
-    OpenWork,
-    WorkItem,
-    WorkSection,
-    open_work_of,
-)
+from annotation.people.open_work import NextStep, WorkItem, WorkSection
+from annotation.review.home import Administration, OpenWork, open_work_of
 from annotation.views.site.home import next_step
 from tests.annotation.people.conftest import make_round
 from tests.contributing import contribute, contribute_only

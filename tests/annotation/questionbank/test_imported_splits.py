@@ -15,11 +15,11 @@ from annotation.enums import ImageState, Role, Split
 from annotation.exports.bank_contents import BankForm
 from annotation.exports.release_files import files_of
 from annotation.exports.releases import ReleaseWanted, plan_release, release
-from annotation.exports.tables import ExportRefused
 from annotation.models import AuditEvent, Exam, Image, Question, QuestionBank, Release, Revision, User
 from annotation.models.people import TokenScope
 from annotation.questionbank.kernels.records import split_of_file
 from annotation.questionbank.validity import set_gate
+from annotation.tables.writing import ExportRefused
 from tests.annotation.api.asking import program_of
 from tests.annotation.exports.test_bank_export import export
 from tests.annotation.questionbank.files import make_record, run_import, write_file

@@ -11,7 +11,6 @@ from django.test import Client
 
 from annotation.enums import AssignmentState, ReturnReason, Role, RoundState, RoundSteps
 from annotation.exports.reviews import export_reviews
-from annotation.exports.tables import Format
 from annotation.models import (
     Assignment,
     AuditEvent,
@@ -30,6 +29,7 @@ from annotation.review.assignments import CASES, next_assignment, own_assignment
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import reassign
 from annotation.review.submitting import hand_back
+from annotation.tables.writing import Format
 from tests.annotation.review.cases import SECRETS, assignments_of, make_round
 from tests.annotation.rounds.made import say
 from tests.refusals import refuses

@@ -21,7 +21,6 @@ from annotation.audit.recording import verify
 from annotation.case.kernels.durations import RULE, TimeFlag
 from annotation.enums import AssignmentState
 from annotation.exports.reviews import export_reviews
-from annotation.exports.tables import Format
 from annotation.models import Assignment, AuditEvent, BlindAnswer, ReviewRound, User
 from annotation.review.ending import close_round
 from annotation.review.kernels.transitions import ReviewRefused
@@ -36,6 +35,7 @@ from annotation.review.reviewer_progress import (
     with_lags,
 )
 from annotation.review.rounds import create_round, open_round
+from annotation.tables.writing import Format
 from tests.annotation.rounds.made import make_open, make_sample, say, theirs
 from tests.emails import delivered
 from tests.pages import markup

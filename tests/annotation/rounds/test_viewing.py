@@ -19,7 +19,6 @@ from django.test import Client
 from annotation.enums import RoundState, ViewerTool
 from annotation.exports.review_report import write_review_report
 from annotation.exports.reviews import export_reviews
-from annotation.exports.tables import Format
 from annotation.models import AuditEvent, ReviewRound, User
 from annotation.review.ending import close_round
 from annotation.review.kernels.transitions import ReviewRefused
@@ -33,6 +32,7 @@ from annotation.review.viewing import (
     set_viewing,
     viewing_of,
 )
+from annotation.tables.writing import Format
 from tests.annotation.exports.test_review_report import undrawn as undrawn
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.pages import markup

@@ -10,11 +10,11 @@ from django.test import Client
 
 from annotation.demonstration.building import search_drawn
 from annotation.enums import ImageState
-from annotation.exports.tables import Column, ExportRefused, Format, Kind, formats_here, write_table
 from annotation.imaging.kernels import text
 from annotation.ingest.searching import check_text
 from annotation.models import AuditEvent, Image, User
 from annotation.site.health import extras_off
+from annotation.tables.writing import Column, ExportRefused, Format, Kind, formats_here, write_table
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
 from tests.conftest import NOON
 from tests.refusals import refuses

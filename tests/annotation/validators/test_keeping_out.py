@@ -17,7 +17,6 @@ from django.urls import reverse
 
 from annotation.enums import Role, RoundState
 from annotation.exports.bank_export import BankChoice, BankForm, export_bank
-from annotation.exports.tables import ExportRefused
 from annotation.models import (
     Assignment,
     AuditEvent,
@@ -43,6 +42,7 @@ from annotation.questionbank.validity import (
 )
 from annotation.review.samples import SampleRefused, draw_sample, preview_sample
 from annotation.statistics.kernels.sampling import StratifyBy
+from annotation.tables.writing import ExportRefused
 from tests.annotation.model_calls.simulated_calls import NOON
 from tests.annotation.review.cases import images_are_there, make_round
 from tests.annotation.validators.validated import answered_blind, judged, judged_bank, rated

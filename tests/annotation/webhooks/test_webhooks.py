@@ -16,10 +16,10 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from annotation.audit.recording import record
-from annotation.endpoints import deliveries
-from annotation.endpoints.deliveries import PAUSES, WebhookRefused, attempt, follow_log, send_again, send_due, send_test
 from annotation.endpoints.kernels.endpoint_list import EVENTS, Webhook, secret_bytes, signature, webhooks_from
 from annotation.models import Job, User, WebhookDelivery
+from annotation.people import deliveries
+from annotation.people.deliveries import PAUSES, WebhookRefused, attempt, follow_log, send_again, send_due, send_test
 from tests.conftest import NOON
 from tests.dripping_server import dripping_server
 from tests.refusals import refuses

@@ -12,10 +12,10 @@ from annotation.endpoints.kernels.completions import ChatSettings
 from annotation.enums import RoundState
 from annotation.jobs.running import run as run_job
 from annotation.models import CallBatch, Job, ModelCall
+from readerstudy.analysis.storing import VARIANTS
 from readerstudy.model_runs.publishing import publish
 from readerstudy.models import ModelRun
 from readerstudy.predictions.listing import Target
-from readerstudy.results.comparison_job import VARIANTS
 from readerstudy.results.variants import family_of, tables_for
 from tests.annotation.review.cases import images_are_there, make_round
 from tests.browser.pages.place import Place

@@ -8,13 +8,13 @@ from django.utils import timezone
 
 from annotation.enums import JobState
 from annotation.models import Job, Upload
+from readerstudy.analysis.comparing_models import compare_models
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import edit_model, enter_model, replace_model, withdraw_model
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
 from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
 from readerstudy.predictions.uploads import UploadRequest, report_of
-from readerstudy.results.comparing_models import compare_models
 from tests.browser.pages.place import Place
 
 

@@ -13,9 +13,7 @@ from annotation.statistics.kernels.comparing import PairedTable, mcnemar_exact_p
 from annotation.statistics.kernels.ranking import RankBand, rank_bands, ranked_pairs
 from annotation.tables.kernels.printing import printed
 from annotation.tables.kernels.table import Counted
-from readerstudy.analysis.kernels.result import LETTERS
-from readerstudy.results.comparison_job import tables_of_bank
-from readerstudy.results.kernels.bank_comparison import (
+from readerstudy.analysis.kernels.bank_comparison import (
     EARLIER,
     FAILED,
     MISSING,
@@ -24,6 +22,8 @@ from readerstudy.results.kernels.bank_comparison import (
     Entrant,
     compare,
 )
+from readerstudy.analysis.kernels.result import LETTERS
+from readerstudy.results.comparison_job import tables_of_bank
 from readerstudy.results.kernels.comparison_tables import FILE_COLUMNS, band_rows, file_rows
 
 SIGNS = {"x": FAILED, ".": MISSING, "-": NOT_ASKED, "~": EARLIER}

@@ -11,11 +11,11 @@ from sklearn.metrics import cohen_kappa_score
 
 from annotation.enums import JobState, Role
 from annotation.models import Job, User
+from readerstudy.analysis.kernels.bank_comparison import repeatability
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, ReaderStudy, StudyRole, Voiding
 from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
-from readerstudy.results.kernels.bank_comparison import repeatability
 from tests.conftest import NOON, make_person
 from tests.jobs import work
 from tests.readerstudy.comparison.test_computing import made

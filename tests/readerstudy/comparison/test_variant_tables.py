@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from annotation.statistics.kernels.intervals import tango, wilson
-from readerstudy.results.kernels.bank_comparison import (
+from readerstudy.analysis.kernels.bank_comparison import (
     FAILED,
     MISSING,
     AnsweredRun,

@@ -17,14 +17,14 @@ from pytest_django.fixtures import Settings
 from annotation.enums import ImportState, JobState, Role
 from annotation.jobs import running
 from annotation.models import AnswerKey, AuditEvent, BankImport, Job, QuestionBank, Revision, User
+from readerstudy.analysis.comparing_models import compare_models, gather
+from readerstudy.analysis.kernels.panel_result import StoredComparison
 from readerstudy.model_runs.publishing import publish
 from readerstudy.models import ModelComparison, PredictionRun
 from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
-from readerstudy.results.comparing_models import compare_models, gather
 from readerstudy.results.comparison_job import result_of
-from readerstudy.results.kernels.comparison_tables import StoredComparison
 from tests.annotation.review.cases import make_revision
 from tests.conftest import NOON, make_person
 from tests.readerstudy.design.made import same_patient

@@ -13,6 +13,7 @@ from annotation.contributions import contributed
 from annotation.demonstration.simulated_exams import EXAMS
 from annotation.enums import QuestionState, Role
 from annotation.models import Assignment, Exam, Image, QuestionBank, Review, User
+from readerstudy.analysis.comparing_models import inputs_now
 from readerstudy.demonstration import finished
 from readerstudy.demonstration.finished import (
     ASKED_TWICE,
@@ -29,7 +30,6 @@ from readerstudy.demonstration.finished import (
 )
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Analysis, PredictionRun, ReaderStudy, Response, Voiding
-from readerstudy.results.comparing_models import inputs_now
 from readerstudy.results.comparison_job import newest_comparison
 from readerstudy.results.looking import stored_result
 from tests.annotation.review.cases import NOON, good_judgement, make_round

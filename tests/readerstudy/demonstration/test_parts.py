@@ -16,11 +16,11 @@ from annotation.call_enums import BatchState, CallOutcome, SentImages
 from annotation.demonstration.building import add_people
 from annotation.demonstration.simulated_exams import EXAMS
 from annotation.endpoints.configured_endpoints import endpoints
-from annotation.endpoints.probing import take_lease
 from annotation.endpoints.sending_permissions import permission_in_force
 from annotation.endpoints.simulated_endpoint import SIMULATED, WRITER, port_file
 from annotation.jobs import queueing
 from annotation.model_calls.asking import Clock, ask_endpoint
+from annotation.model_calls.probing import take_lease
 from annotation.models import (
     CallBatch,
     EndpointProbe,

@@ -21,19 +21,21 @@ from django.utils import timezone
 from msgspec.structs import replace
 
 from annotation.enums import Flag, RoundState
-from annotation.exports import office, review_report, tables
+from annotation.exports import review_report
 from annotation.exports.bank_contents import BankForm
 from annotation.exports.bank_export import BankChoice, export_bank
 from annotation.exports.review_report import write_review_report
 from annotation.exports.reviews import export_reviews
-from annotation.exports.source_names import export_missing, export_source_ids
-from annotation.exports.tables import CODEBOOK, CellOrDay, Column, Format, codebook_rows, neutralised
 from annotation.models import QuestionBank
 from annotation.questionbank.editing import current_revision, revise, wording_of
+from annotation.questionbank.source_names import export_missing, export_source_ids
 from annotation.review.rounds import create_round, open_round
 from annotation.review.samples import draw_sample
 from annotation.statistics.kernels.sampling import StratifyBy
+from annotation.tables import office, writing
 from annotation.tables.kernels.table import Table, flat_cells, flat_columns
+from annotation.tables.writing import CODEBOOK, CellOrDay, Column, Format, codebook_rows, neutralised
+from readerstudy.analysis.comparing_models import compare_models
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import Experts
 from readerstudy.exports import report_writing
@@ -42,7 +44,6 @@ from readerstudy.exports.ratings import experts_csv
 from readerstudy.leaderboard.public_board import files_of
 from readerstudy.models import Enrolment
 from readerstudy.predictions.listing import Target
-from readerstudy.results.comparing_models import compare_models
 from readerstudy.results.comparison_job import TableForm, take_comparison
 from tests.annotation.exports.readers import READERS, Written, misread
 from tests.annotation.prompts.flagged import two_versions
@@ -72,8 +73,8 @@ def makes(*doors: str) -> Callable[[Maker], Maker]:
 @makes(
     "annotation.exports.bank_contents._write_table",
     "annotation.exports.bank_export._write_files",
-    "annotation.exports.source_names.export_source_ids",
-    "annotation.exports.source_names.export_missing",
+    "annotation.questionbank.source_names.export_source_ids",
+    "annotation.questionbank.source_names.export_missing",
 )
 def bank(asked: pytest.FixtureRequest) -> None:
     cora, folder = asked.getfixturevalue("cora"), asked.getfixturevalue("tmp_path")
@@ -85,7 +86,7 @@ def bank(asked: pytest.FixtureRequest) -> None:
     for form in (BankForm.CSV, BankForm.XLSX, BankForm.PARQUET):
         export_bank(made, BankChoice(form), folder / form.value, actor=None, at=NOON)
     for give in (export_source_ids, export_missing):
-        with tables.scratch_file() as file:
+        with writing.scratch_file() as file:
             give(made, Format.CSV, file, actor=cora, at=NOON)
 
 
@@ -111,7 +112,7 @@ def review_round(asked: pytest.FixtureRequest) -> None:
         say(assignment, flags=[Flag.OTHER], verdict="revise", comment=text, reasoning=text, category=text)
     type(opened).objects.update(state=RoundState.CLOSED)
     opened.refresh_from_db()
-    with tables.scratch_file() as file:
+    with writing.scratch_file() as file:
         export_reviews(opened, Format.CSV, file, actor=cora, at=NOON, source_ids=True)
     write_review_report(opened, folder / "report", actor=cora, at=NOON, with_names=True)
 
@@ -131,7 +132,7 @@ def study(asked: pytest.FixtureRequest) -> None:
     Enrolment.objects.update(facts={"exposure_text": "NA", "training": "radiologist", "years": 7})
     report_writing.write_report(analysis, folder / "report")
     for table in StudyTable:
-        with tables.scratch_file() as file:
+        with writing.scratch_file() as file:
             export_table(analysis.study, table, Format.CSV, file, actor=None, at=NOON)
     arrays = gather(analysis.study)
     few = np.ones(len(arrays.questions.number), dtype=np.int32)
@@ -175,7 +176,7 @@ def refusals(asked: pytest.FixtureRequest) -> None:
 def written(monkeypatch: pytest.MonkeyPatch) -> list[Written]:
     """Every table, as it comes to the functions that all of them go through."""
     made: list[Written] = []
-    with_days, write_sheet = tables._with_days, office._write_sheet
+    with_days, write_sheet = writing._with_days, office._write_sheet
 
     def keep(columns: Sequence[Column], rows: Sequence[Sequence[CellOrDay]]) -> Iterator[Sequence[CellOrDay]]:
         all_rows = list(with_days(columns, rows))  # type: ignore[arg-type]
@@ -187,7 +188,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[Written]:
         made.append(Written(door_of(sys._getframe(1)), flat_columns(table.columns), rows))
         write_sheet(book, table)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tables, "_with_days", keep)
+    monkeypatch.setattr(writing, "_with_days", keep)
     monkeypatch.setattr(office, "_write_sheet", keep_sheet)
     return made
 
@@ -220,8 +221,8 @@ def functions_with(*names: str) -> set[str]:
 
 DOORS = {
     one
-    for one in functions_with("write_table", "tables.write_table", "write_digested", "workbook_of")
-    if not one.startswith(tables.__name__)
+    for one in functions_with("write_table", "writing.write_table", "write_digested", "workbook_of")
+    if not one.startswith(writing.__name__)
 }
 LATER = {"readerstudy.exports.report_writing._tables"}  # its workbook is made by what writes all files
 
@@ -233,7 +234,7 @@ def test_every_function_that_writes_a_table_is_asked_here() -> None:
 def test_what_is_written_by_hand_marks_its_cells_as_tables_do() -> None:
     by_hand = functions_with("csv.writer", "csv.DictWriter")
     assert by_hand - functions_with("neutralised", "_cell") == {
-        f"{tables.__name__}._write_csv",  # all others
+        f"{writing.__name__}._write_csv",  # all others
         *(
             "annotation.questionbank.matchings._csv",
             "readerstudy.demonstration.finished._responses_csv",

@@ -15,8 +15,8 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
-from annotation.exports.tables import Format
 from annotation.models import AuditEvent, User
+from annotation.tables.writing import Format
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import StudyTable, columns_of
 from readerstudy.models import ReaderStudy, StudyRole

@@ -14,8 +14,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.exports.tables import Format, restored
 from annotation.models import AuditEvent, SourceIdentifier, User
+from annotation.tables.writing import Format, restored
 from readerstudy.enums import StudyState
 from readerstudy.exports import exporting
 from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, StudyTable, columns_of, export_table

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.exports.tables import Format, restored
 from annotation.models import User
+from annotation.tables.writing import Format, restored
 from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design.creating import copy_study, create_study
 from readerstudy.design.freezing import freeze_study

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 
 from annotation.statistics.kernels.ranking import rank_bands, ranked_pairs
+from readerstudy.analysis.kernels.bank_comparison import BankArrays, Entrant
 from readerstudy.leaderboard.benchmarks import SCORING
 from readerstudy.leaderboard.kernels.board import RULE, Board, Options, ReadStudy, numbers_of, options_from, score_board
 from readerstudy.leaderboard.kernels.release_rule import ToldCell
-from readerstudy.results.kernels.bank_comparison import BankArrays, Entrant
 
 TASKS = ("presence", "negation", "differential", "location", "geometric")
 

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from annotation.enums import QuestionState
-from annotation.exports.tables import ExportRefused
 from annotation.models import AuditEvent, Question
+from annotation.tables.writing import ExportRefused
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.edition_scoring import score_edition
 from readerstudy.leaderboard.editions import folder_here, sweep_boards

@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
 from annotation.contributions import contributing_apps
-from annotation.exports.tables import Format
 from annotation.models import AuditEvent, Invitation, User
 from annotation.people.invitations import revoke
+from annotation.tables.writing import Format
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.enrolment.inviting import invite_reader, remind_invited
 from readerstudy.enrolment.reader_status import (

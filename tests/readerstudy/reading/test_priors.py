@@ -15,6 +15,7 @@ from annotation.enums import ImageState
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, User
+from readerstudy.analysis.comparing_models import gather_runs, gather_study_runs
 from readerstudy.analysis.main_block import Cases, cases_of
 from readerstudy.design.checking import hindrances_of, problems_of
 from readerstudy.design.conflicts import may_not_read
@@ -25,7 +26,6 @@ from readerstudy.design.questions import candidates_of, mates_of_patient
 from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
 from readerstudy.results.cases import cases_shown
-from readerstudy.results.comparing_models import gather_runs, gather_study_runs
 from readerstudy.results.kernels.agreement_tables import Disagreement
 from readerstudy.study.permissions import StudyRefused
 from tests.annotation.review.cases import NOON, make_bank, make_revision, make_round

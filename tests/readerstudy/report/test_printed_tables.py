@@ -17,12 +17,12 @@ import numpy as np
 import openpyxl
 import pytest
 
-from annotation.exports.office import document_of, workbook_of
-from annotation.exports.tables import MODIFIED
 from annotation.statistics.kernels.catalogue import Scale
 from annotation.tables.kernels.printing import escaped, fixed, is_long, limits, number, stacked, whole_document
 from annotation.tables.kernels.printing import tex as latex_of
 from annotation.tables.kernels.table import TEXT, Column, Table, flat_cells, flat_columns
+from annotation.tables.office import document_of, workbook_of
+from annotation.tables.writing import MODIFIED
 from readerstudy.analysis.kernels.arrays import MeasuredTimes, Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
