@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypedDict, TypeVar
 
 from django import forms
 from django.db.models import Model, QuerySet
@@ -25,6 +25,13 @@ from annotation.refusals import Refused
 from annotation.site.permissions import within_reach
 
 Thing = TypeVar("Thing", bound=Model)
+
+
+class By(TypedDict):
+    """Who acts, and when: the parameters that every act takes."""
+
+    actor: User
+    at: datetime
 
 
 class Confirmation(Struct, frozen=True, kw_only=True):

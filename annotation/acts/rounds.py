@@ -26,6 +26,7 @@ from annotation.outcomes.adjudicating import begin_adjudication
 from annotation.refusals import Refused
 from annotation.review.assigning import assign_round
 from annotation.review.ending import close_round, complete_reviews
+from annotation.review.onlookers import may_see_outcomes
 from annotation.review.reviewer_progress import Reminded, due_text, remind_reviewers, set_due
 from annotation.review.rounds import archive_round, open_round
 from annotation.review.viewing import set_viewing
@@ -36,6 +37,7 @@ from annotation.site.permissions import (
     is_coordinator,
     knows_round,
     may_coordinate,
+    may_invite_to_round,
 )
 from annotation.site.sorted_tables import Columns, by_rank, counted
 
@@ -50,6 +52,22 @@ def coordinated_round(person: User, slug: str) -> ReviewRound:
     if knows_round(person, review_round):
         raise PermissionDenied(_("This is for the coordinators of the round."))
     raise Http404
+
+
+def round_to_invite_to(person: User, slug: str) -> ReviewRound:
+    """The round, for people who may invite to it: 404 for strangers to it, 403 for those who only work in it."""
+    review_round = get_object_or_404(ReviewRound, slug=slug)
+    if may_invite_to_round(person, review_round):
+        return review_round
+    if knows_round(person, review_round):
+        raise PermissionDenied(_("Only the coordinators of this round invite people to it."))
+    raise Http404
+
+
+def check_not_blinded(person: User, review_round: ReviewRound) -> None:
+    """Of somebody who coordinates the round. Raises PermissionDenied."""
+    if not may_see_outcomes(person, review_round):
+        raise PermissionDenied(_("You review in this round yourself: its reviews are hidden until it closes."))
 
 
 ROUNDS_SORTED_BY: Columns = {

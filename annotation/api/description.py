@@ -25,7 +25,7 @@ from annotation.api.compared_etags import thing_of
 from annotation.api.cursors import MOST, USUAL
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.people.kept_answers import LONGEST_KEY
-from annotation.views.site.errors import CONTENT_TYPE, problem_document
+from annotation.refusals import CONTENT_TYPE, problem_document
 
 REFUSALS = {
     400: "The request cannot be read.",

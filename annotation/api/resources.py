@@ -29,6 +29,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
+from annotation.acts import By
 from annotation.api.authentication import PersonSession, TokenAuthentication, check_no_token_in_address, count_request
 from annotation.api.bodies import BodyRefused, SentBody, StrictJSONParser, digest_of
 from annotation.api.compared_etags import act_if_unchanged, etag_of, etags_in, lock_rows
@@ -36,11 +37,9 @@ from annotation.api.cursors import MOST, USUAL, Names, page_of
 from annotation.enums import Role
 from annotation.models import User
 from annotation.people.kept_answers import Caller, MadeAnswer, answer_once, is_kept
-from annotation.refusals import Refused
+from annotation.refusals import CONTENT_TYPE, NOTHING_HERE, SECONDS_UNTIL_BACK, Refused, problem_document
 from annotation.site.health import outage_of
 from annotation.site.permissions import check_role, within_reach
-from annotation.views.site.decorators import By
-from annotation.views.site.errors import CONTENT_TYPE, NOTHING_HERE, SECONDS_UNTIL_BACK, problem_document
 
 log = logging.getLogger(__name__)
 

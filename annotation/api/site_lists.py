@@ -15,14 +15,13 @@ from rest_framework.response import Response
 from annotation.api.bodies import Day, Moment, PersonName, WordChoice
 from annotation.api.resources import ListOf, OneOf, Resource, Shown
 from annotation.enums import JobState, Role
-from annotation.jobs.queueing import facts_of_result, jobs_of, refusals_of
+from annotation.jobs.queueing import JOBS_SORTED_BY, facts_of_result, jobs_of, refusals_of
 from annotation.models import AccessToken, AuditEvent, Job
 from annotation.models.people import TokenScope
 from annotation.people import event_log
 from annotation.people.event_log import Wanted
 from annotation.site.permissions import site_roles
 from annotation.tables.writing import Column, Kind
-from annotation.views.site.administration import SORTED_BY
 
 
 class TokenShape(Shown):
@@ -98,7 +97,7 @@ class Jobs(ListOf[Job]):
     """
 
     shape = JobLine
-    sorted_by = SORTED_BY
+    sorted_by = JOBS_SORTED_BY
     filters = JobFilters
     summary = "List jobs"
 

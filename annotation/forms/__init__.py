@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy
 
 from annotation.enums import Word
+from annotation.refusals import Refused
 
 
 class QuickSelects(DjangoTemplates):
@@ -67,3 +68,14 @@ def seed_field(meaning: Any = "", *, most: int = 2**31 - 1, initial: int = 1, **
 def choices_of(words: type[Word]) -> list[tuple[str, str | Promise]]:
     """Every word with its label, in the language of whoever reads it."""
     return [(word.value, gettext_lazy(word.label)) for word in words]
+
+
+def valid_data(form: forms.Form, otherwise: str = "") -> dict[str, Any]:
+    """What a form holds. Raises Refused with its errors, or with the sentence in their place."""
+    if not form.is_valid():
+        raise Refused("invalid", otherwise or _errors_of(form), status=422)
+    return form.cleaned_data
+
+
+def _errors_of(form: forms.Form) -> str:
+    return " ".join(str(error) for errors in form.errors.values() for error in errors)

@@ -29,10 +29,12 @@ from annotation.audit.recording import record
 from annotation.contributions import contributing_apps
 from annotation.enums import JobQueue, JobState
 from annotation.models import Job, Upload, User, WorkerBeat
+from annotation.models.fields import AsRead
 from annotation.models.people import UNFINISHED_JOBS
 from annotation.refusals import Refused
 from annotation.site import home_files
 from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Columns
 
 
 class Progress(Protocol):
@@ -288,6 +290,14 @@ def nudge_forgotten(at: datetime) -> None:
     Job.objects.filter(pk__in=[job.pk for job in waiting]).update(nudged_at=at)
     for job in waiting:
         nudge(job)
+
+
+JOBS_SORTED_BY: Columns = {
+    "job": AsRead("title"),
+    "state": "state",
+    "who": AsRead("created_by__name"),
+    "when": "created_at",
+}
 
 
 def jobs_of(person: User) -> QuerySet[Job]:

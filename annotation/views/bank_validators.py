@@ -20,6 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation.contributions import without_images
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import Role
+from annotation.forms import valid_data
 from annotation.forms.diversity import ClassifyForm, ClassThresholdForm
 from annotation.forms.model_endpoints import GateForm, ValidatorForm
 from annotation.models import LabelledSet, QuestionBank, Revision, ValidatorRun
@@ -38,7 +39,7 @@ from annotation.validators.kernels.validator_exam import REFERENCES, part_of_cla
 from annotation.validators.taking_verdicts import act_on_run, asked_with, failing, note_read, runs_of
 from annotation.validators.validator_exams import compare_sources, examined, exams_by_reviewers
 from annotation.validators.validator_plans import ValidatorRefused, begin_checks, check_reads_none, plan_checks
-from annotation.views.site.confirming import flashed, refusals_on, said, valid_data
+from annotation.views.site.confirming import flashed, refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 PER_PAGE = 50

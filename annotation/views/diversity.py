@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation.enums import Role
+from annotation.forms import valid_data
 from annotation.forms.diversity import EmbeddingForm, PairTrialForm, ThresholdForm
 from annotation.models import Embedding, PairTrial, QuestionBank, Release
 from annotation.questionbank.kernels.rules import BANKWIDE, PUBLIC_TWIN, RELEASED_TWIN, RULES
@@ -44,7 +45,7 @@ from annotation.validators.judging_pairs import (
 )
 from annotation.validators.vector_sources import EmbeddingRefused, has_sources
 from annotation.views.bank_validators import bank_of
-from annotation.views.site.confirming import Confirmation, confirm, flashed, is_confirmed, refusals_on, valid_data
+from annotation.views.site.confirming import Confirmation, confirm, flashed, is_confirmed, refusals_on
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 
 PER_PAGE = 50

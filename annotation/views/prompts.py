@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
 
+from annotation.acts.files import table_response
 from annotation.call_enums import PromptPurpose, ReportSource
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import KeySource, Role
@@ -50,7 +51,6 @@ from annotation.statistics.kernels.issues import first_review_of_paper, later_er
 from annotation.tables.writing import Format, write_digested
 from annotation.views.site.confirming import flashed, refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
-from annotation.views.site.downloads import table_response
 
 
 class ComparedPart(Struct, frozen=True):

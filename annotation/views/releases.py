@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from datetime import datetime
-from io import BytesIO
-from typing import IO, Any
+from typing import Any
 
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import FileResponse, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from annotation.acts import files
 from annotation.enums import Role, Split
-from annotation.exports.release_files import PRIVATE_KEYS, ImageSize, note_taken, private_keys, zip_of
-from annotation.exports.releases import ReleasePlan, ask_to_pack, packed_file, packed_of, plan_release, release
+from annotation.exports.release_files import ImageSize
+from annotation.exports.releases import ReleasePlan, ask_to_pack, packed_of, plan_release, release
+from annotation.forms import valid_data
 from annotation.forms.bank import PackedForm, ReleaseForm
-from annotation.models import Release, User
+from annotation.models import Release
 from annotation.questionbank.validity import gate_of
-from annotation.tables.writing import scratch_file
 from annotation.views.bank_validators import bank_of
-from annotation.views.site.confirming import is_confirmed, refusals_on, said, valid_data
+from annotation.views.site.confirming import is_confirmed, refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
 
 
@@ -84,30 +81,4 @@ def release_file(request: AuthenticatedRequest, slug: str, public_id: str, what:
     if what == "pack":
         images = valid_data(PackedForm(request.POST))["images"]
         return redirect("job", ask_to_pack(made, ImageSize(images), **by(request)).public_id)
-    return file_of(made, what, request.POST, **by(request))
-
-
-def file_of(made: Release, what: str, sent: Mapping[str, str], *, actor: User, at: datetime) -> FileResponse:
-    """Its files as a ZIP, the same with images as it was packed, or the answers of its private split, encrypted for the
-    public key that was sent. Who takes them is noted.
-
-    Raises Refused, and Http404 for anything else.
-    """
-    file: IO[bytes]
-    stem = slugify(made.name)[:80] or made.public_id
-    name, kind = f"{stem}.zip", "application/zip"
-    if what == "keys":
-        file, name, kind = BytesIO(private_keys(made, sent.get("public_key", ""))), PRIVATE_KEYS, _BYTES
-    elif what == "packed":
-        images = ImageSize(valid_data(PackedForm(sent))["images"])
-        file, name = packed_file(made, images).open("rb"), f"{stem}-{images}.zip"
-    elif what == "files":
-        file = scratch_file()
-        zip_of(made, file)
-    else:
-        raise Http404
-    note_taken(made, actor=actor, at=at)
-    return FileResponse(file, as_attachment=True, filename=name, content_type=kind)
-
-
-_BYTES = "application/octet-stream"
+    return files.release_file(made, what, request.POST, **by(request))

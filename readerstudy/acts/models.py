@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -19,18 +19,31 @@ from annotation.acts.banks import COORDINATORS
 from annotation.call_enums import CallOutcome
 from annotation.model_calls.call_batches import change_cap, end, pause, stop
 from annotation.model_calls.next_calls import tally
-from annotation.models import QuestionBank, User
-from annotation.site.permissions import is_administrator
+from annotation.models import Job, QuestionBank, Upload, User
+from annotation.models.fields import AsRead
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Columns
+from readerstudy.enums import EntryState
 from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, StartModelRunForm
 from readerstudy.forms.studies import ReasonForm
 from readerstudy.model_runs.following import ask_first_questions, resume_run, start_run
 from readerstudy.model_runs.planning import runs_seen_by
 from readerstudy.model_runs.publishing import ask_to_publish, read_again
 from readerstudy.models import ModelEntry, ModelRun, PredictionRun
+from readerstudy.predictions import uploads
+from readerstudy.predictions.entries import UPLOADS, knows_scores
 from readerstudy.predictions.graded_explanations import draw_explanations
-from readerstudy.predictions.listing import close_submissions, entries_known_to, open_submissions, runs_known_to
+from readerstudy.predictions.listing import (
+    close_submissions,
+    entries_known_to,
+    open_submissions,
+    runs_known_to,
+    targets_for,
+)
 from readerstudy.predictions.runs import name_run, withdraw_run
-from readerstudy.study.permissions import may_change_model, may_enter_models
+from readerstudy.predictions.uploads import PredictionFileParams
+from readerstudy.results.comparison_job import banks_compared
+from readerstudy.study.permissions import coordinates_a_study, may_change_model, may_enter_models
 
 
 def check_works_with_models(person: User) -> None:
@@ -75,6 +88,83 @@ def changeable_run(person: User, public_id: str) -> PredictionRun:
     run = known_run(person, public_id)
     changeable_entry(person, run.entry.public_id)
     return run
+
+
+MODELS_SORTED_BY: Columns = {
+    "model": AsRead("name"),
+    "version": "version",
+    "state": "state",
+    "who": AsRead("submitter__name"),
+}
+
+
+def check_enters_models(person: User) -> None:
+    """Raises PermissionDenied."""
+    if not may_enter_models(person):
+        raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
+
+
+def check_lists_models(person: User) -> None:
+    """As ``check_enters_models``; administrators look on."""
+    if not is_administrator(person):
+        check_enters_models(person)
+
+
+def listed_entry(person: User, public_id: str) -> ModelEntry:
+    """The model, to send predictions of it."""
+    entry = changeable_entry(person, public_id)
+    if entry.state != EntryState.LISTED:
+        raise PermissionDenied(_("This model takes no predictions any more."))
+    return entry
+
+
+def import_of(person: User, public_id: str) -> tuple[Upload, Job]:
+    """A sent file with the job that stores or checks it; only for who may still send it."""
+    [found] = imports_of(person, [public_id])
+    return found
+
+
+def imports_of(person: User, public_ids: Sequence[str]) -> list[tuple[Upload, Job]]:
+    """Several of them, in this order, with as many queries as for one. Raises Http404 where any is not theirs."""
+    check_works_with_models(person)
+    rows = Upload.objects.select_related("job", "created_by").filter(public_id__in=public_ids, purpose=UPLOADS)
+    sent, stored = {row.public_id: row for row in rows}, uploads.FILES.store_jobs(public_ids)
+    found = []
+    for public_id in public_ids:
+        job = stored.get(public_id) or (sent[public_id].job if public_id in sent else None)
+        if job is None:
+            raise Http404
+        found.append((sent[public_id], job))
+    _check_may_send(person, [job.params for _upload, job in found])
+    return found
+
+
+def _check_may_send(person: User, asked: Sequence[PredictionFileParams]) -> None:
+    """Raises Http404 for a model or a target that the person does not know, PermissionDenied for another's model."""
+    if not is_coordinator(person) and not all(params["entry"] for params in asked):
+        raise Http404  # a model that is made with its predictions
+    check_changeable(person, {params["entry"] for params in asked if params["entry"]})
+    targets = {(one.study.slug if one.study else "", one.bank.slug) for one in targets_for(person)}
+    if not targets.issuperset((params["study"], params["bank"]) for params in asked):
+        raise Http404
+
+
+def check_runs_models(person: User) -> None:
+    """Raises PermissionDenied."""
+    if not is_coordinator(person) and not coordinates_a_study(person):
+        raise PermissionDenied(_("This page is for people who coordinate."))
+
+
+def bank_compared(person: User, slug: str) -> QuestionBank:
+    """Raises PermissionDenied for who may not know scores, Http404 for a bank without a main run."""
+    check_knows_scores(person)
+    return get_object_or_404(banks_compared(), slug=slug)
+
+
+def check_knows_scores(person: User) -> None:
+    """Refused before any bank is looked up: to others none is compared."""
+    if not knows_scores(person):
+        raise PermissionDenied(_("Only coordinators and administrators see how models score on a bank."))
 
 
 # --- what is done ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -18,8 +19,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from annotation.acts import Act, Confirmation, Thing
 from annotation.acts.rounds import EndForm
 from annotation.models import User
+from annotation.models.fields import AsRead
 from annotation.refusals import Refused
+from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sentences import time_text
+from annotation.site.sorted_tables import Columns, by_rank
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.enrolment.inviting import dismiss_coordinator, name_coordinator
@@ -32,11 +36,13 @@ from readerstudy.enrolment.reader_status import (
     remind_reader,
     remind_unfinished,
 )
+from readerstudy.enums import StudyState
 from readerstudy.forms.studies import CoordinatorForm, DeadlineForm, FreezeForm, ReasonForm
-from readerstudy.models import Enrolment, ReaderStudy, ResultsLink
+from readerstudy.models import Analysis, Enrolment, ReaderStudy, ResultsLink
+from readerstudy.predictions.looks import is_seen
 from readerstudy.reading.case_opening import let_pass
 from readerstudy.results.looking import links_of, restore_link, revoke_link
-from readerstudy.study.overview import deadline_text, study_deadline_text, unfinished
+from readerstudy.study.overview import deadline_text, studies_known_to, study_deadline_text, unfinished
 from readerstudy.study.permissions import knows_study, may_coordinate_study
 
 
@@ -52,6 +58,46 @@ def coordinated_study(person: User, slug: str) -> ReaderStudy:
     if knows_study(person, study):
         raise PermissionDenied(_("This is for the coordinators of the study."))
     raise Http404
+
+
+def overseen_study(person: User, slug: str) -> ReaderStudy:
+    """The study, for its coordinators, and for administrators to look at."""
+    study = named_study(slug)
+    if knows_study(person, study):
+        return study
+    raise Http404
+
+
+def listed_studies(person: User) -> QuerySet[ReaderStudy]:
+    """The studies that a person knows. Raises PermissionDenied for whoever coordinates none."""
+    known = studies_known_to(person)
+    if not is_coordinator(person) and not is_administrator(person) and not known.exists():
+        raise PermissionDenied(_("This page is for people who coordinate a reader study."))
+    return known
+
+
+def seen_analysis(person: User, slug: str, public_id: str) -> Analysis:
+    """Raises Http404 for strangers and another study, PermissionDenied while results are hidden."""
+    study = coordinated_study(person, slug)
+    check_seen(study)
+    known = Analysis.objects.select_related("created_by").defer("result")
+    analysis = get_object_or_404(known, study=study, public_id=public_id)
+    analysis.study = study
+    return analysis
+
+
+def check_seen(study: ReaderStudy) -> None:
+    """The first look at results is never a plain link or a GET. Raises PermissionDenied before it."""
+    if not is_seen(study):
+        raise PermissionDenied(_("The results of this study have not been looked at yet. Begin at its page “Results”."))
+
+
+STUDIES_SORTED_BY: Columns = {
+    "study": AsRead("name"),
+    "state": by_rank("state", StudyState.values()),
+    "bank": AsRead("bank__name"),
+    "made": "created_at",
+}
 
 
 def reader_of(study: ReaderStudy, public_id: str) -> Enrolment:

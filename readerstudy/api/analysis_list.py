@@ -24,6 +24,8 @@ from annotation.models import Job
 from annotation.people.kept_answers import MadeAnswer
 from annotation.site.home_files import is_there
 from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width
+from readerstudy.acts.files import named_figure, report_file
+from readerstudy.acts.studies import check_seen, seen_analysis
 from readerstudy.analysis.storing import see_analysis
 from readerstudy.api.study_list import FileOfStudy, OfStudy
 from readerstudy.conducting import lifecycle
@@ -32,8 +34,6 @@ from readerstudy.forms.studies import SensitivityForm, ShareForm
 from readerstudy.models import Analysis, AnalysisReport, ResultsLink
 from readerstudy.predictions.looks import may_see_results
 from readerstudy.results.looking import DAYS, IssuedLink, figures_in, links_of, share_results
-from readerstudy.views.access import check_seen, seen_analysis
-from readerstudy.views.results.overview import named_figure, report_file
 
 
 class AnalysisShape(Shown):

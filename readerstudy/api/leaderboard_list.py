@@ -16,6 +16,7 @@ from annotation.api.bodies import Moment, SentBody, WordChoice, cleaned
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
 from annotation.enums import Role
 from annotation.people.kept_answers import MadeAnswer
+from readerstudy.acts.files import inputs_response
 from readerstudy.acts.leaderboards import (
     check_runs_leaderboards,
     known_statement,
@@ -43,7 +44,6 @@ from readerstudy.leaderboard.submissions import receive_submission, submissions_
 from readerstudy.leaderboard.teams import add_statement, statements_known_to
 from readerstudy.leaderboard.versions import packed_inputs
 from readerstudy.models import Benchmark, Edition, EditionResult, Statement, Submission, Team
-from readerstudy.views.leaderboard import inputs_response
 
 
 class OfLeaderboards(Resource):
@@ -193,7 +193,7 @@ class Inputs(OfLeaderboards):
     http_method_names = ["get", "head"]
 
     def get(self, request: Request, **named: Any) -> HttpResponse | StreamingHttpResponse:
-        return inputs_response(request._request, taken_benchmark(self.person, named["slug"]), self.person)  # type: ignore[arg-type]
+        return inputs_response(request._request, taken_benchmark(self.person, named["slug"]), self.person)
 
 
 class MemberShape(Shown):

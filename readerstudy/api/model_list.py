@@ -22,7 +22,15 @@ from annotation.enums import Role
 from annotation.models import Job, QuestionBank
 from annotation.people.kept_answers import MadeAnswer
 from annotation.site.permissions import is_coordinator, reaches
-from readerstudy.acts.models import changeable_entry, known_entry, known_run
+from readerstudy.acts.models import (
+    MODELS_SORTED_BY,
+    bank_compared,
+    changeable_entry,
+    check_enters_models,
+    check_lists_models,
+    known_entry,
+    known_run,
+)
 from readerstudy.api.study_list import StoredFile
 from readerstudy.enums import EntryState, PredictionForm
 from readerstudy.forms.models import ModelForm
@@ -32,8 +40,6 @@ from readerstudy.predictions.entries import FIELDS, edit_model, enter_model, rep
 from readerstudy.predictions.graded_explanations import MOST_DRAWN
 from readerstudy.predictions.listing import entries_known_to, runs_known_to
 from readerstudy.results.comparison_job import KIND, ask_for_comparison, newest_comparison, take_result
-from readerstudy.views.predictions import SORTED_BY, check_enters_models, check_lists_models
-from readerstudy.views.runs import bank_compared
 
 
 class ModelShape(Shown):
@@ -75,7 +81,7 @@ class Models(OfModels, ListOf[ModelEntry]):
     """Models: all for coordinators and administrators of the site, for others their own. A POST enters one."""
 
     shape, body = ModelShape, ModelSent
-    sorted_by = SORTED_BY
+    sorted_by = MODELS_SORTED_BY
     filters = ModelFilters
     makes, status = True, 201
     summary, post_summary = "List models", "Enter a model"

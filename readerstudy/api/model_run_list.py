@@ -25,7 +25,7 @@ from annotation.model_calls.next_calls import tallies
 from annotation.model_calls.versions import prompts_for
 from annotation.models import Job, Upload
 from annotation.people.kept_answers import MadeAnswer
-from readerstudy.acts.models import check_works_with_models, run_of
+from readerstudy.acts.models import check_runs_models, check_works_with_models, import_of, listed_entry, run_of
 from readerstudy.api.model_list import OfModels
 from readerstudy.enums import FILE_FORMS
 from readerstudy.forms.models import ModelRunForm, PredictionsForm, target_value
@@ -35,8 +35,6 @@ from readerstudy.models import ModelRun
 from readerstudy.predictions import uploads
 from readerstudy.predictions.kernels.records import FIRST, LAST, VOTED
 from readerstudy.predictions.listing import Target, targets_for
-from readerstudy.views.predictions import import_of, listed_entry
-from readerstudy.views.runs import check_runs_models
 
 
 class PredictionImportShape(Shown):

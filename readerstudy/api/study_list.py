@@ -21,13 +21,12 @@ from annotation.api.questionbank.question_list import bank_named
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Row, Shown
 from annotation.enums import Role
 from annotation.people.kept_answers import MadeAnswer
+from readerstudy.acts.studies import STUDIES_SORTED_BY, coordinated_study, listed_studies, overseen_study
 from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.kernels.plan import plan_document, read_plan
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.study.overview import lines_of
-from readerstudy.views.access import coordinated_study, listed_studies, overseen_study
-from readerstudy.views.studies import SORTED_BY
 
 
 class StudyShape(Shown):
@@ -125,7 +124,7 @@ class Studies(ListOf[ReaderStudy]):
     writers = (Role.COORDINATOR,)
     reach = {"bank": "bank", "study": "pk"}
     shape, body = StudyShape, PlanSent
-    sorted_by = SORTED_BY
+    sorted_by = STUDIES_SORTED_BY
     filters = StudyFilters
     makes, status = True, 201
     summary, post_summary = "List studies", "Make a study of a plan"

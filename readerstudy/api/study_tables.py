@@ -24,6 +24,8 @@ from annotation.api.site_lists import shape_of
 from annotation.enums import EventKind
 from annotation.people.kept_answers import MadeAnswer
 from annotation.tables.writing import CONTENT_TYPES
+from readerstudy.acts.files import table_file
+from readerstudy.acts.studies import check_seen
 from readerstudy.api.study_list import OfStudy
 from readerstudy.design.voiding import main_case, void_case
 from readerstudy.enums import Block
@@ -40,8 +42,6 @@ from readerstudy.forms.studies import ReadingsForm
 from readerstudy.models import Reading, TimingEvent, Voiding
 from readerstudy.predictions.looks import may_see_results
 from readerstudy.reading.response_import import import_responses
-from readerstudy.views.access import check_seen
-from readerstudy.views.studies import table_file
 
 
 class ExportStudyTable(OfStudy):

@@ -23,6 +23,7 @@ from annotation.site.permissions import is_coordinator
 from annotation.views.site.administration import delete_or_ask
 from annotation.views.site.confirming import is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
+from readerstudy.acts.studies import coordinated_study, overseen_study
 from readerstudy.conducting.rehearsing import MOST_MAIN, SESSION, DryRun, dry_feedback, dry_run_of, dry_state
 from readerstudy.design.checking import indication_notes
 from readerstudy.design.conflicts import note_study_keys
@@ -33,7 +34,7 @@ from readerstudy.enums import ResponseState
 from readerstudy.forms.studies import CopyForm
 from readerstudy.study.overview import lines_of
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.access import coordinated_study, overseen_study, person_page, stored
+from readerstudy.views.access import person_page, stored
 from readerstudy.views.design.drafts import step_context
 from readerstudy.views.reading import ACTS, PAGES, Json, feedback_json, state_json
 

@@ -26,6 +26,7 @@ from annotation.views.people.invitations import (
 )
 from annotation.views.site.confirming import is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, by
+from readerstudy.acts.studies import coordinated_study
 from readerstudy.enrolment import inviting
 from readerstudy.enrolment.inviting import check_for_readers, check_takes_readers, roles_meaning
 from readerstudy.enrolment.participation import (
@@ -35,7 +36,7 @@ from readerstudy.forms.studies import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.overview import study_deadline_text
 from readerstudy.study.permissions import StudyRefused
-from readerstudy.views.access import confirm_in_study, coordinated_study, person_page, stored
+from readerstudy.views.access import confirm_in_study, person_page, stored
 
 
 @person_page("GET", "HEAD", "POST", fresh=True)

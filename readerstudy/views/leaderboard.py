@@ -19,10 +19,9 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import JobState, Role
 from annotation.jobs.queueing import job_under_way, jobs_about
 from annotation.models import User
-from annotation.site.home_files import here
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
-from annotation.views.site.downloads import resumable_response
+from readerstudy.acts.files import inputs_response
 from readerstudy.acts.leaderboards import is_of_team, known_statement, known_submission, run_benchmark, taken_benchmark
 from readerstudy.enums import BenchmarkState, TeamState
 from readerstudy.forms.leaderboard import BenchmarkForm, NoteForm, StatementForm, TeamForm, TwinsForm, VersionForm
@@ -63,7 +62,7 @@ from readerstudy.leaderboard.teams import (
     refused_team,
     statements_known_to,
 )
-from readerstudy.leaderboard.versions import changes_since, packed_inputs, take_inputs
+from readerstudy.leaderboard.versions import changes_since, packed_inputs
 from readerstudy.models import Benchmark, Edition, Submission, Team
 from readerstudy.views.access import as_file, person_page, stored
 
@@ -186,14 +185,6 @@ def leaderboard_team(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def leaderboard_inputs(request: AuthenticatedRequest, slug: str) -> HttpResponse | StreamingHttpResponse:
     """The questions and images; a download that broke off goes on. Taking them is noted."""
     return inputs_response(request, taken_benchmark(request.user, slug), request.user)
-
-
-def inputs_response(
-    request: AuthenticatedRequest, benchmark: Benchmark, person: User
-) -> HttpResponse | StreamingHttpResponse:
-    found = take_inputs(benchmark, actor=person, at=timezone.now())
-    name = f"{benchmark.slug}-{found.stem.partition('-')[0]}.zip"
-    return resumable_response(request, here(found), etag=found.stem, name=name, content_type="application/zip")
 
 
 # --- editions -------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.views.site.decorators import AuthenticatedRequest, anyone
+from readerstudy.acts.files import figure_response
 from readerstudy.forms.studies import ShareForm
 from readerstudy.results.looking import (
     Seen,
@@ -29,7 +30,7 @@ from readerstudy.results.looking import (
     stored_result,
 )
 from readerstudy.views.access import person_page, seen_result
-from readerstudy.views.results.overview import analysed_page, figure_response
+from readerstudy.views.results.overview import analysed_page
 from readerstudy.views.results.pairs import agreement_page, categories_page, times_page
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.forms import valid_data
 from annotation.forms.images import check_in_words
 from annotation.models import ReviewRound, User
 from annotation.people.mailing import can_send
@@ -22,10 +23,9 @@ from annotation.views.site.confirming import (
     Confirmation,
     flashed,
     is_confirmed,
-    valid_data,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
-from readerstudy.acts.studies import reader_of
+from readerstudy.acts.studies import coordinated_study, overseen_study, reader_of
 from readerstudy.design.voiding import check_may_void, main_case, void_case
 from readerstudy.enrolment.inviting import open_invitations, readers_with_keys_at_hand, takes_readers
 from readerstudy.enrolment.participation import replace_reader, rules_of
@@ -48,7 +48,7 @@ from readerstudy.reading.case_opening import n_right
 from readerstudy.study.hidden_images import left_in_sight
 from readerstudy.study.overview import n_out_of_sight, study_deadline_text, unfinished
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.access import confirm_in_study, coordinated_study, overseen_study, person_page, stored
+from readerstudy.views.access import confirm_in_study, person_page, stored
 from readerstudy.views.invitations import show_reader_link
 
 

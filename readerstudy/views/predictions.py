@@ -4,7 +4,6 @@ send a file, look at what would happen, store it; one run, named or withdrawn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -22,12 +21,21 @@ from annotation.ingest.uploading import note_report_taken
 from annotation.jobs.queueing import JobRefused
 from annotation.model_calls.kernels.extraction import RULE
 from annotation.models import Job, QuestionBank, Upload, User
-from annotation.models.fields import AsRead
-from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import Columns, sorted_page
+from annotation.site.permissions import is_coordinator
+from annotation.site.sorted_tables import sorted_page
 from annotation.views.site.confirming import flashed, refusals_on
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
-from readerstudy.acts.models import changeable_entry, check_changeable, check_works_with_models, known_entry, known_run
+from readerstudy.acts.models import (
+    MODELS_SORTED_BY,
+    changeable_entry,
+    check_enters_models,
+    check_lists_models,
+    import_of,
+    imports_of,
+    known_entry,
+    known_run,
+    listed_entry,
+)
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import MOST_FILES, ModelForm, PredictionsForm, SeveralPredictionsForm
 from readerstudy.forms.studies import ReasonForm
@@ -37,7 +45,6 @@ from readerstudy.model_runs.publishing import changed_letters
 from readerstudy.models import ModelEntry, SubmissionCall
 from readerstudy.predictions import uploads
 from readerstudy.predictions.entries import (
-    UPLOADS,
     edit_model,
     enter_model,
     has_named_runs,
@@ -48,20 +55,18 @@ from readerstudy.predictions.entries import (
 )
 from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import entries_known_to, failed_of, lines_of, runs_known_to, targets_for
-from readerstudy.predictions.uploads import PredictionFileParams
 from readerstudy.study.permissions import coordinates_a_study, may_change_model, may_enter_models
 from readerstudy.views.access import as_file, person_page, stored
 
 PER_PAGE = 50
 SHOWN = 200
-SORTED_BY: Columns = {"model": AsRead("name"), "version": "version", "state": "state", "who": AsRead("submitter__name")}
 
 
 @person_page("GET")
 def models(request: AuthenticatedRequest) -> HttpResponse:
     """All models for coordinators and administrators; for others those that they entered."""
     check_lists_models(request.user)
-    table = sorted_page(request.GET, entries_known_to(request.user), SORTED_BY, PER_PAGE)
+    table = sorted_page(request.GET, entries_known_to(request.user), MODELS_SORTED_BY, PER_PAGE)
     context = {
         **table,
         "lines": lines_of(table["page"].object_list, request.user),
@@ -138,18 +143,6 @@ def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpRespons
         return redirect("model", public_id)
     context = {"form": form, "entry": entry, "leaves_figures": has_named_runs(entry)}
     return render(request, "readerstudy/models/withdraw.html", context, status=422 if form.errors else 200)
-
-
-def check_enters_models(person: User) -> None:
-    """Raises PermissionDenied."""
-    if not may_enter_models(person):
-        raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
-
-
-def check_lists_models(person: User) -> None:
-    """As ``check_enters_models``; administrators look on."""
-    if not is_administrator(person):
-        check_enters_models(person)
 
 
 # --- how well a model repeats itself on one bank or study -----------------------------------------
@@ -234,7 +227,7 @@ def _asked(sent: QueryDict) -> list[str]:
 
 
 def _several(request: AuthenticatedRequest) -> HttpResponse:
-    found = _imports_of(request.user, _asked(request.GET))
+    found = imports_of(request.user, _asked(request.GET))
     rows = [_row(upload, job) for upload, job in found]
     context = {
         "rows": rows,
@@ -327,42 +320,3 @@ def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpRespons
         "may_change": run.entry.state == EntryState.LISTED and may_change_model(request.user, run.entry),
     }
     return render(request, "readerstudy/models/run.html", context)
-
-
-def listed_entry(person: User, public_id: str) -> ModelEntry:
-    """The model, to send predictions of it."""
-    entry = changeable_entry(person, public_id)
-    if entry.state != EntryState.LISTED:
-        raise PermissionDenied(_("This model takes no predictions any more."))
-    return entry
-
-
-def import_of(person: User, public_id: str) -> tuple[Upload, Job]:
-    """A sent file with the job that stores or checks it; only for who may still send it."""
-    [found] = _imports_of(person, [public_id])
-    return found
-
-
-def _imports_of(person: User, public_ids: Sequence[str]) -> list[tuple[Upload, Job]]:
-    """Several of them, in this order, with as many queries as for one. Raises Http404 where any is not theirs."""
-    check_works_with_models(person)
-    rows = Upload.objects.select_related("job", "created_by").filter(public_id__in=public_ids, purpose=UPLOADS)
-    sent, stored = {row.public_id: row for row in rows}, uploads.FILES.store_jobs(public_ids)
-    found = []
-    for public_id in public_ids:
-        job = stored.get(public_id) or (sent[public_id].job if public_id in sent else None)
-        if job is None:
-            raise Http404
-        found.append((sent[public_id], job))
-    _check_may_send(person, [job.params for _upload, job in found])
-    return found
-
-
-def _check_may_send(person: User, asked: Sequence[PredictionFileParams]) -> None:
-    """Raises Http404 for a model or a target that the person does not know, PermissionDenied for another's model."""
-    if not is_coordinator(person) and not all(params["entry"] for params in asked):
-        raise Http404  # a model that is made with its predictions
-    check_changeable(person, {params["entry"] for params in asked if params["entry"]})
-    targets = {(one.study.slug if one.study else "", one.bank.slug) for one in targets_for(person)}
-    if not targets.issuperset((params["study"], params["bank"]) for params in asked):
-        raise Http404

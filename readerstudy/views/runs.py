@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -24,7 +24,7 @@ from annotation.models import QuestionBank, Revision, User
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
-from readerstudy.acts.models import run_of
+from readerstudy.acts.models import bank_compared, check_knows_scores, check_runs_models, run_of
 from readerstudy.forms.leaderboard import HandInForm
 from readerstudy.forms.models import ExplanationsForm, ModelRunCapForm, ModelRunForm
 from readerstudy.leaderboard.access import runs_leaderboards
@@ -33,7 +33,6 @@ from readerstudy.model_runs.following import RunProgress, estimate_rows, outlast
 from readerstudy.model_runs.planning import needs_of_runs, plan_run, runs_seen_by, store_run, targets_to_run
 from readerstudy.model_runs.publishing import is_plain, target_of_run
 from readerstudy.models import ModelRun
-from readerstudy.predictions.entries import knows_scores
 from readerstudy.results.comparison_job import (
     TABLE_TYPES,
     TableForm,
@@ -46,7 +45,6 @@ from readerstudy.results.comparison_job import (
     take_comparison,
 )
 from readerstudy.results.kernels.comparison_tables import band_rows
-from readerstudy.study.permissions import coordinates_a_study
 from readerstudy.views.access import as_file, person_page, stored
 
 if TYPE_CHECKING:
@@ -120,12 +118,6 @@ def _context(run: ModelRun, person: User) -> dict[str, Any]:
             "cost_unknown": why_unknown(run, estimate) if is_unknown else "",
         }
     return context
-
-
-def check_runs_models(person: User) -> None:
-    """Raises PermissionDenied."""
-    if not is_coordinator(person) and not coordinates_a_study(person):
-        raise PermissionDenied(_("This page is for people who coordinate."))
 
 
 # --- the raw answers of a run ---
@@ -219,7 +211,7 @@ def _shown(result: dict[str, Any] | None, family: RunFamily) -> dict[str, Any] |
 @person_page("GET", "HEAD", fresh=True)
 def models_compare(request: AuthenticatedRequest) -> HttpResponse:
     """Of the bank that is asked for, else of the first one."""
-    _check_knows_scores(request.user)
+    check_knows_scores(request.user)
     banks = list(banks_compared())
     asked = request.GET.get("bank", "")
     bank = next((one for one in banks if one.slug == asked or not asked), None)
@@ -272,15 +264,3 @@ def models_compare_file(request: AuthenticatedRequest, slug: str, form: str) -> 
     file = take_comparison(comparison, TableForm(form), **by(request))
     response = HttpResponse(file, content_type=TABLE_TYPES[TableForm(form)])
     return as_file(response, f"{bank.slug}-models-{comparison.public_id}.{form}")
-
-
-def bank_compared(person: User, slug: str) -> QuestionBank:
-    """Raises PermissionDenied for who may not know scores, Http404 for a bank without a main run."""
-    _check_knows_scores(person)
-    return get_object_or_404(banks_compared(), slug=slug)
-
-
-def _check_knows_scores(person: User) -> None:
-    """Refused before any bank is looked up: to others none is compared."""
-    if not knows_scores(person):
-        raise PermissionDenied(_("Only coordinators and administrators see how models score on a bank."))

@@ -5,8 +5,6 @@ were made elsewhere.
 from __future__ import annotations
 
 import io
-from functools import partial
-from typing import IO
 
 from django.contrib import messages
 from django.db.models import Count
@@ -16,16 +14,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
-from msgspec import Struct, field
 
 from annotation.enums import Role
 from annotation.models import QuestionBank
-from annotation.models.fields import AsRead
 from annotation.site.permissions import is_coordinator
-from annotation.site.sorted_tables import Columns, by_rank, sorted_page
-from annotation.tables.writing import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
-from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, role_required
-from annotation.views.site.downloads import package_response, table_response
+from annotation.site.sorted_tables import sorted_page
+from annotation.tables.writing import CONTENT_TYPES, Format, write_codebook
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
+from readerstudy.acts.files import export_offers, table_file
+from readerstudy.acts.studies import STUDIES_SORTED_BY, coordinated_study, listed_studies, overseen_study
 from readerstudy.design.checking import statement_on
 from readerstudy.design.creating import create_study
 from readerstudy.design.kernels.documents import read_rules
@@ -33,10 +30,8 @@ from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.shown import priors_shown
 from readerstudy.enums import Information, StudyState
 from readerstudy.exports.exporting import (
-    HIDDEN_BEFORE_RESULTS,
     StudyTable,
     columns_of,
-    export_table,
     may_take_source_ids,
 )
 from readerstudy.forms.studies import ReadingsForm, StudyForm
@@ -46,11 +41,9 @@ from readerstudy.predictions.looks import looks_before_closing, may_see_results
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, hash_of, import_responses
 from readerstudy.study.overview import lines_of, n_newer_wordings, next_of_study, study_deadline_text
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.access import as_file, coordinated_study, listed_studies, overseen_study, person_page, stored
+from readerstudy.views.access import as_file, person_page, stored
 from readerstudy.views.design.drafts import steps_of
 from readerstudy.views.results.overview import analyses_of, first_results
-
-ALL = "all"
 
 
 @person_page("POST", fresh=True)
@@ -61,26 +54,6 @@ def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str
     """
     study = coordinated_study(request.user, slug)
     return table_file(study, table, form, by(request), source_ids="source_ids" in request.POST)
-
-
-def table_file(study: ReaderStudy, table: str, form: str, who: By, *, source_ids: bool) -> FileResponse:
-    """``ALL`` as a package: what is not hidden. Raises Http404 for a table or a format that there is none of, and what
-    the export refuses.
-    """
-    if table == ALL and form == PACKAGE:
-        shown = [StudyTable(offer.table) for offer in export_offers(study) if not offer.hidden]
-        return package_response(study.slug, [_resource(study, one, who, source_ids=source_ids) for one in shown])
-    if table not in StudyTable.values() or form not in formats_here():
-        raise Http404
-    write = partial(export_table, study, StudyTable(table), Format(form), **who, source_ids=source_ids)
-    return table_response(f"{study.slug}-{table}", Format(form), write)
-
-
-def _resource(study: ReaderStudy, table: StudyTable, who: By, *, source_ids: bool) -> PackagedTable:
-    def write(file: IO[bytes], form: Format) -> object:
-        return export_table(study, table, form, file, **who, source_ids=source_ids)
-
-    return PackagedTable(table.value, columns_of(study, table, source_ids=source_ids), write)
 
 
 @person_page("GET", fresh=True)
@@ -107,28 +80,6 @@ def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> Http
     write_codebook(text, columns_of(study, StudyTable(table), source_ids=may_take_source_ids(study)))
     codebook = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
     return as_file(codebook, f"{study.slug}-{table}-codebook.csv")
-
-
-class Offer(Struct, frozen=True):
-    """One table on the page of a study."""
-
-    table: StudyTable
-    hidden: bool
-    warns: bool  # taking it unblinds the study
-    formats: tuple[Format, ...] = field(default_factory=formats_here)
-
-
-def export_offers(study: ReaderStudy) -> list[Offer]:
-    """What templates/readerstudy/studies/_exports.html shows as ``exports``; the responses come first."""
-    may_see, blind = may_see_results(study), study.unblinded_at is None
-    return [
-        Offer(
-            table,
-            hidden=table in HIDDEN_BEFORE_RESULTS and not may_see,
-            warns=may_see and blind and table in HIDDEN_BEFORE_RESULTS,
-        )
-        for table in StudyTable
-    ]
 
 
 # --- readings of elsewhere: checked first, stored when somebody has looked at that ----------------
@@ -180,12 +131,6 @@ def _taken(request: AuthenticatedRequest, study: ReaderStudy, form: ReadingsForm
 
 # --- Reader studies as coordinators see them: the list, and the page of one -----------------------
 PER_PAGE = 25
-SORTED_BY: Columns = {
-    "study": AsRead("name"),
-    "state": by_rank("state", StudyState.values()),
-    "bank": AsRead("bank__name"),
-    "made": "created_at",
-}
 
 
 @person_page("GET")
@@ -193,7 +138,7 @@ def studies(request: AuthenticatedRequest) -> HttpResponse:
     """All studies for coordinators of the site and administrators; for others those that they coordinate."""
     archived = "archived" in request.GET
     rows = listed_studies(request.user).filter(archived_at__isnull=not archived).order_by("-created_at")
-    table = sorted_page(request.GET, rows, SORTED_BY, PER_PAGE)
+    table = sorted_page(request.GET, rows, STUDIES_SORTED_BY, PER_PAGE)
     context = {
         **table,
         "lines": lines_of(table["page"].object_list),

@@ -14,7 +14,7 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
-from annotation.acts.rounds import coordinated_round, rounds_known_to
+from annotation.acts.rounds import coordinated_round, round_to_invite_to, rounds_known_to
 from annotation.audit.deleting import find_deleted, may_restore, opens
 from annotation.ingest.serving import may_see
 from annotation.jobs.queueing import jobs_of, may_manage
@@ -56,18 +56,21 @@ from readerstudy.acts.leaderboards import (
 from readerstudy.acts.models import (
     changeable_entry,
     changeable_run,
+    check_enters_models,
+    check_lists_models,
     check_works_with_models,
+    import_of,
     known_entry,
     known_run,
+    listed_entry,
     run_of,
 )
+from readerstudy.acts.studies import check_seen, coordinated_study, listed_studies, overseen_study, seen_analysis
 from readerstudy.enrolment.reader_status import own_enrolment
 from readerstudy.leaderboard.access import known_benchmark, looks_on, team_of
 from readerstudy.predictions.entries import knows_scores
 from readerstudy.predictions.looks import may_see_results
 from readerstudy.study.permissions import coordinates_a_study
-from readerstudy.views.access import check_seen, coordinated_study, listed_studies, overseen_study, seen_analysis
-from readerstudy.views.predictions import check_enters_models, check_lists_models, import_of, listed_entry
 
 Values = dict[str, Any]
 
@@ -249,9 +252,7 @@ SEEN_ROUND = Rule(
 )
 OVERSEEN_ROUND = Rule("How a round goes: its coordinators, and administrators", _of_round(overseen_round))
 KNOWN_ROUND = Rule("A round as a program reads it: its coordinators, and administrators", _known_round)
-INVITED_ROUND = Rule(
-    "Inviting to a round: its coordinators, and administrators", _of_round(invitations.round_to_invite_to)
-)
+INVITED_ROUND = Rule("Inviting to a round: its coordinators, and administrators", _of_round(round_to_invite_to))
 INVITATION = Rule(
     "An invitation: who may give its role",
     lambda person, values: invitations._managed_invitation(person, values["pk"]),

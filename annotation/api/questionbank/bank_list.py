@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
+from annotation.acts.files import KEEP, accepts_zstd, bytes_response
 from annotation.api.bodies import BodyRefused, Moment, SentBody, WordChoice
 from annotation.api.model_calls.validator_list import OfJudgedBank
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
@@ -41,7 +42,6 @@ from annotation.validators.embedded_questions import (
     plan_embedding,
     similar_found,
 )
-from annotation.views.ingest.uploads import KEEP, accepts_zstd, bytes_response
 
 
 class BankShape(Shown):

@@ -12,6 +12,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation.acts.files import release_file
 from annotation.api.acting import body_of
 from annotation.api.bodies import Moment, PersonName, SentBody, cleaned
 from annotation.api.model_calls.validator_list import OfJudgedBank
@@ -22,7 +23,6 @@ from annotation.exports.releases import ReleaseWanted, ask_to_pack, plan_as_json
 from annotation.forms.bank import PackedForm, ReleaseForm
 from annotation.models import Release
 from annotation.people.kept_answers import MadeAnswer
-from annotation.views.releases import file_of
 
 
 class CountsShape(Shown):
@@ -127,7 +127,7 @@ class _Taken(_OfReleases):
 
     def taken(self, what: str, sent: Mapping[str, str]) -> FileResponse:
         made = get_object_or_404(self.rows(), public_id=self.kwargs["public_id"])
-        return file_of(made, what, sent, **self.by())
+        return release_file(made, what, sent, **self.by())
 
 
 class PackRelease(AsksBankJob, _OfReleases):

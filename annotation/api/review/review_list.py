@@ -18,7 +18,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from annotation.acts.rounds import coordinated_round
+from annotation.acts.files import reviews_file
+from annotation.acts.rounds import check_not_blinded, coordinated_round
 from annotation.api.bodies import Moment, PersonName, SentBody, WordChoice, cleaned, rows_refused
 from annotation.api.compared_etags import lock_rows
 from annotation.api.resources import ListOf, OneOf, OnlyPost, Resource, Shown
@@ -38,7 +39,6 @@ from annotation.models import Job, Review, ReviewRound, User
 from annotation.people.kept_answers import MadeAnswer
 from annotation.review.outcomes import newest_reviews
 from annotation.tables.writing import CONTENT_TYPES
-from annotation.views.review.rounds import check_not_blinded, reviews_file
 
 
 def seen_by(person: User, slug: str) -> ReviewRound:

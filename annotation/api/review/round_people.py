@@ -13,7 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.acts.rounds import coordinated_round, rounds_known_to
+from annotation.acts.rounds import coordinated_round, round_to_invite_to, rounds_known_to
 from annotation.api.acting import ActedOn
 from annotation.api.bodies import BodyRefused, Moment, PersonName, SentBody, WordChoice, cleaned
 from annotation.api.compared_etags import lock_rows
@@ -33,7 +33,6 @@ from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer, reassign, reassign_all, remove_reviewer
 from annotation.review.reviewer_progress import ReviewerProgress, reviewer_progress, with_lags
 from annotation.site.permissions import ROUND_ROLES, roles_given_in, within_reach
-from annotation.views.people.invitations import round_to_invite_to
 
 
 class RoundReviewerShape(Shown):

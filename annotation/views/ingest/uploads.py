@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.conf import settings
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import FileResponse, Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.acts.files import KEEP, accepts_zstd, bytes_response, texts_response
 from annotation.enums import ImageState, JobState, Role, ViewPosition
 from annotation.forms.images import CreditForm, FetchForm, ImageFilterForm, ReasonForm, UploadForm, ViewForm
 from annotation.ingest import serving, uploading
@@ -34,7 +34,6 @@ from annotation.views.ingest.quarantine import previews
 from annotation.views.site.administration import delete_or_ask
 from annotation.views.site.confirming import refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
-from annotation.views.site.downloads import texts_response
 
 UPLOADS_PER_PAGE = 50
 SORTED_BY: Columns = {
@@ -177,7 +176,6 @@ def _form_page(request: AuthenticatedRequest, form: UploadForm) -> HttpResponse:
 
 IMAGES_PER_PAGE = 24
 EVENTS_SHOWN = 20
-KEEP = "private, max-age=28800, immutable"  # for a working day: a workstation may be shared
 KEEP_NOTHING = "no-store"
 
 
@@ -268,22 +266,3 @@ def quarantine_rendition(request: AuthenticatedRequest, name: str) -> HttpRespon
     """An image in quarantine, to the people who decide about it; no browser keeps it."""
     served = serving.serve_quarantined(name, accepts_zstd=accepts_zstd(request), at=timezone.now())
     return bytes_response(served, KEEP_NOTHING)
-
-
-def accepts_zstd(request: HttpRequest) -> bool:
-    """Whether zstd is listed, and not with a quality of zero (RFC 9110, 12.5.3)."""
-    for part in request.headers.get("Accept-Encoding", "").lower().split(","):
-        coding, _, parameters = part.strip().partition(";")
-        if coding.strip() == "zstd":
-            return parameters.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
-    return False
-
-
-def bytes_response(served: serving.Served, cache_control: str) -> HttpResponse:
-    response = HttpResponse(served.content, content_type=served.content_type)
-    response["Cache-Control"] = cache_control
-    response["Content-Length"] = str(len(served.content))
-    if served.encoding:
-        response["Content-Encoding"] = served.encoding
-        patch_vary_headers(response, ["Accept-Encoding"])
-    return response

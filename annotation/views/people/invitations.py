@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import date
@@ -25,6 +24,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from msgspec import Struct
 
+from annotation.acts.rounds import round_to_invite_to
 from annotation.enums import Role
 from annotation.forms.people import AcceptForm, InvitationFileForm, InvitationForm, round_invitation_form
 from annotation.models import Invitation, ReviewRound, User
@@ -53,7 +53,7 @@ from annotation.people.invitations import (
 from annotation.people.mailing import ask_for_confirmation, send_invitation, try_to_send
 from annotation.people.tokens import PeopleRefused, check_open
 from annotation.refusals import Refused
-from annotation.site.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
+from annotation.site.permissions import may_invite_to_round, may_manage_people, roles_given_in
 from annotation.tables.writing import neutralised
 from annotation.views.people.signing_in import sign_in
 from annotation.views.site.confirming import (
@@ -301,16 +301,6 @@ def _invitation_page(
         context["manageable"] = manageable = roles_given_in(request.user, review_round)
         context["revoked"] = invitations.revoked_invitations(now).filter(round=review_round, role__in=manageable)
     return render(request, "annotation/people/invite.html", context, status=422 if form.errors else 200)
-
-
-def round_to_invite_to(person: User, slug: str) -> ReviewRound:
-    """The round, for people who may invite to it: 404 for strangers to it, 403 for those who only work in it."""
-    review_round = get_object_or_404(ReviewRound, slug=slug)
-    if may_invite_to_round(person, review_round):
-        return review_round
-    if knows_round(person, review_round):
-        raise PermissionDenied(_("Only the coordinators of this round invite people to it."))
-    raise Http404
 
 
 class FilePage(Struct, frozen=True, kw_only=True):

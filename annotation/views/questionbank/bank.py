@@ -22,6 +22,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
 
+from annotation.acts.files import drawn_response, table_response
 from annotation.contributions import without_images
 from annotation.endpoints.configured_endpoints import endpoints
 from annotation.enums import (
@@ -86,7 +87,6 @@ from annotation.views.questionbank.chosen import last_job, last_outcome
 from annotation.views.review.rounds import DrawnFigure
 from annotation.views.site.administration import delete_or_ask
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
-from annotation.views.site.downloads import drawn_response, table_response
 
 
 @role_required(Role.COORDINATOR)

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.acts.files import texts_response
 from annotation.enums import JobState, Role, Task
 from annotation.forms.bank import ImportForm
 from annotation.forms.columns import ColumnsForm
@@ -53,7 +54,6 @@ from annotation.views.site.confirming import (
     said,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
-from annotation.views.site.downloads import texts_response
 
 
 @role_required(Role.COORDINATOR)

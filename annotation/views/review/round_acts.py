@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation.acts.rounds import OpenRound, coordinated_round
 from annotation.enums import Role, RoundState
+from annotation.forms import valid_data
 from annotation.forms.reviews import FormDesignForm
 from annotation.forms.rounds import AdjudicatorForm, RemoveForm, RoundDesignForm, RoundForm, RoundPersonForm
 from annotation.models import ReviewForm, ReviewRound, SamplingPlan, User
@@ -37,7 +38,6 @@ from annotation.views.site.confirming import (
     number_sent,
     refusals_on,
     said,
-    valid_data,
 )
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 

@@ -19,7 +19,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
 
-from annotation.acts.rounds import coordinated_round
+from annotation.acts.files import drawn_response
+from annotation.acts.rounds import check_not_blinded, coordinated_round
 from annotation.enums import FINAL_STATES, JobState
 from annotation.exports.report_files import WrittenFile, by_folder
 from annotation.exports.review_import import ReviewsImported, import_reviews
@@ -41,7 +42,6 @@ from annotation.tables.writing import ExportRefused
 from annotation.views.review.rounds import (
     Scope,
     asked_rule,
-    check_not_blinded,
     difficulty_response,
     groups_response,
     outcomes_context,
@@ -50,7 +50,6 @@ from annotation.views.review.rounds import (
 )
 from annotation.views.site.confirming import refusals_on, said
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
-from annotation.views.site.downloads import drawn_response
 
 
 @person_required

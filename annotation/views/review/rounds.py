@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from typing import IO, Any
+from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -17,10 +16,11 @@ from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
 
-from annotation.acts.rounds import ROUNDS_SORTED_BY, coordinated_round, listed_rounds
+from annotation.acts.files import reviews_file
+from annotation.acts.rounds import ROUNDS_SORTED_BY, check_not_blinded, coordinated_round, listed_rounds
 from annotation.case.kernels.durations import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, Flag, GradeName, RoundState, RoundSteps
-from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
+from annotation.exports.reviews import columns_of_reviews, may_take_source_ids
 from annotation.forms.images import check_in_words
 from annotation.forms.reviews import OutcomeGroupsForm
 from annotation.forms.rounds import AdjudicatorForm, DueForm, RemoveForm, ReviewersForm, RoundPersonForm, ViewingForm
@@ -69,9 +69,8 @@ from annotation.site.permissions import (
 from annotation.site.sorted_tables import numbered_page, sorted_page
 from annotation.statistics.kernels.issues import CountingRule
 from annotation.tables.kernels.forms import FigureForm, Width
-from annotation.tables.writing import CONTENT_TYPES, PACKAGE, Format, PackagedTable, formats_here, write_codebook
-from annotation.views.site.decorators import AuthenticatedRequest, By, asks_for_part, by, person_required
-from annotation.views.site.downloads import package_response, table_response
+from annotation.tables.writing import CONTENT_TYPES, Format, formats_here, write_codebook
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 
 
 class Scope(Struct, frozen=True):
@@ -128,12 +127,6 @@ def asked_rule(request: AuthenticatedRequest, rules: Sequence[CountingRule]) -> 
     """When a question counts as having an issue, as the address says; any reviewer where it says nothing of these."""
     chosen = request.GET.get("rule", "")
     return CountingRule(chosen) if chosen in rules else CountingRule.ANY
-
-
-def check_not_blinded(person: User, review_round: ReviewRound) -> None:
-    """Of somebody who coordinates the round. Raises PermissionDenied."""
-    if not may_see_outcomes(person, review_round):
-        raise PermissionDenied(_("You review in this round yourself: its reviews are hidden until it closes."))
 
 
 def outcomes_context(request: AuthenticatedRequest, scope: Scope) -> dict[str, Any]:
@@ -392,20 +385,6 @@ def round_export(request: AuthenticatedRequest, slug: str, form: str) -> FileRes
     """All reviews in one of the formats."""
     review_round = seen_round(request, slug)
     return reviews_file(review_round, form, by(request), source_ids="source_ids" in request.GET)
-
-
-def reviews_file(review_round: ReviewRound, form: str, taken_by: By, *, source_ids: bool) -> FileResponse:
-    """Written whole before the first byte is sent, so that none is cut short. Raises Http404 for another format."""
-    if form not in (*formats_here(), PACKAGE):
-        raise Http404
-
-    def write(file: IO[bytes], one: Format) -> object:
-        return export_reviews(review_round, one, file, source_ids=source_ids, **taken_by)
-
-    if form == PACKAGE:
-        columns = columns_of_reviews(review_round, source_ids=source_ids)
-        return package_response(review_round.slug, [PackagedTable("reviews", columns, write)])
-    return table_response(f"{review_round.slug}-reviews", Format(form), lambda file: write(file, Format(form)))
 
 
 @person_required

@@ -22,16 +22,15 @@ from annotation.audit import deleting as acts
 from annotation.backup import figures
 from annotation.backup.taking import JOB_KIND, ask_for_backup, is_backup_due, kept_backups
 from annotation.enums import Role
-from annotation.jobs.queueing import facts_of_result, job_under_way, jobs_of, may_manage, refusals_of
+from annotation.jobs.queueing import JOBS_SORTED_BY, facts_of_result, job_under_way, jobs_of, may_manage, refusals_of
 from annotation.models import Assignment, Job, QuestionBank, ReviewRound, SamplingPlan, Upload, User
-from annotation.models.fields import AsRead
 from annotation.people.revived import end_revived, revived
 from annotation.people.roles import held_roles
 from annotation.refusals import Refused
 from annotation.review.selected_questions import outcome_of_job
 from annotation.site.health import Health, health_of_site, parts_of_site, seen_workers, state_of_workers, versions
 from annotation.site.permissions import is_administrator, site_roles
-from annotation.site.sorted_tables import BoundedPaginator, Columns, sorted_page
+from annotation.site.sorted_tables import BoundedPaginator, sorted_page
 from annotation.views.site.confirming import Confirmation, confirm, flashed, is_confirmed, said
 from annotation.views.site.decorators import (
     ROLES,
@@ -115,14 +114,13 @@ def person_policies(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 
 
 JOBS_PER_PAGE = 50
-SORTED_BY: Columns = {"job": AsRead("title"), "state": "state", "who": AsRead("created_by__name"), "when": "created_at"}
 
 
 @person_required
 @require_GET
 def job_list(request: AuthenticatedRequest) -> HttpResponse:
     jobs = jobs_of(request.user).defer("params", "result")  # of an act on a whole bank they are long
-    context = sorted_page(request.GET, jobs, SORTED_BY, JOBS_PER_PAGE, BoundedPaginator)
+    context = sorted_page(request.GET, jobs, JOBS_SORTED_BY, JOBS_PER_PAGE, BoundedPaginator)
     if is_administrator(request.user):
         at = timezone.now()
         workers = seen_workers(at)

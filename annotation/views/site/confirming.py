@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST
 
 from annotation.acts import Act
 from annotation.acts import Confirmation as Confirmation
+from annotation.forms import valid_data
 from annotation.refusals import Refused
 from annotation.site.sentences import number_written
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
@@ -32,13 +33,6 @@ def confirm(
 ) -> HttpResponse:
     """Ask. ``more``: what the template needs beside the question."""
     return render(request, template, {"question": confirmation, "address": request.path, **more})
-
-
-def valid_data(form: forms.Form, otherwise: str = "") -> dict[str, Any]:
-    """What a form holds. Raises Refused with its errors, or with the sentence in their place."""
-    if not form.is_valid():
-        raise Refused("invalid", otherwise or _errors_of(form), status=422)
-    return form.cleaned_data
 
 
 def number_sent(request: HttpRequest, name: str) -> int | None:
@@ -84,10 +78,6 @@ def is_possible_or_flash(request: AuthenticatedRequest, check: Callable[[], obje
         check()
         return True
     return False
-
-
-def _errors_of(form: forms.Form) -> str:
-    return " ".join(str(error) for errors in form.errors.values() for error in errors)
 
 
 def page_paths(thing: str, acts: Iterable[type[Act[Any]]]) -> list[URLPattern]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from functools import cache, wraps
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -21,6 +20,7 @@ from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 from msgspec import Struct
 
+from annotation.acts import By
 from annotation.enums import Role
 from annotation.models import User
 from annotation.site.permissions import site_roles
@@ -32,13 +32,6 @@ class AuthenticatedRequest(HttpRequest):
     """A request behind one of these decorators: its user is a person."""
 
     user: User
-
-
-class By(TypedDict):
-    """Who acts, and when: the parameters that every act takes."""
-
-    actor: User
-    at: datetime
 
 
 def by(request: AuthenticatedRequest) -> By:

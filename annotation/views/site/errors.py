@@ -1,15 +1,8 @@
-"""Error pages: what happened, and what to do now.
-
-The one shape in which the API tells a program of a refusal: a problem document as RFC 9457 has it. ``type``,
-``title``, ``status`` and ``detail``, the word of the refusal as ``code``, and ``errors`` where what was sent is wrong:
-one entry for each field or row. The pages of readers have JSON of their own, see docs/reading.md.
-"""
+"""Error pages: what happened, and what to do now; and the same to a program that asks before a view is found."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -19,41 +12,17 @@ from django.template.loader import render_to_string
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from annotation.refusals import Refused
+from annotation.refusals import CONTENT_TYPE, NOTHING_HERE, SECONDS_UNTIL_BACK, Refused, problem_document
 from annotation.site.health import Outage, outage_of
 from annotation.site.logs import request_id
 from annotation.views.site.decorators import anyone, is_from_script
 
-CONTENT_TYPE = "application/problem+json"
 ADDRESS = "/api/"
-_PLAIN = (str, int, float, bool, type(None))
 
 
 def is_for_api(request: HttpRequest) -> bool:
     """Whether a program asks, also where no view has been found yet."""
     return request.path_info.startswith(ADDRESS)
-
-
-def problem_document(
-    status: int,
-    code: str,
-    detail: str,
-    *,
-    errors: Sequence[Mapping[str, Any]] = (),
-    facts: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """``facts``: what the refusal carries beside its sentence; what is no plain value is for pages, and left out."""
-    document: dict[str, Any] = {
-        "type": f"urn:rexvqa:problem:{code}",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "code": code,
-    }
-    if errors:
-        document["errors"] = [dict(error) for error in errors]
-    known = {name: value for name, value in (facts or {}).items() if isinstance(value, _PLAIN)}
-    return document | ({"facts": known} if known else {})
 
 
 def problem_answer(status: int, code: str, detail: str) -> JsonResponse:
@@ -63,8 +32,6 @@ def problem_answer(status: int, code: str, detail: str) -> JsonResponse:
 # --- Error pages: what happened, and what to do now -----------------------------------------------
 TEMPLATE = "annotation/error.html"
 _WORDS = {400: "bad_request", 403: "forbidden", 404: "not_found", 413: "too_large"}  # for programs
-SECONDS_UNTIL_BACK = 2  # a database that is restarted
-NOTHING_HERE = "There is nothing at this address, or you have no access to it."  # the same for both
 
 
 def _page(request: HttpRequest, status: int, title: str, message: str, *, back: str = "") -> HttpResponse:

@@ -23,6 +23,7 @@ from annotation.questionbank.priors import keys_of_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
+from readerstudy.acts.studies import coordinated_study, overseen_study
 from readerstudy.design.case_selection import CasePreview, CaseRequest, preview_cases, store_cases
 from readerstudy.design.checking import Hint, hints_in
 from readerstudy.design.drafting import describe_study, update_arm, update_readers
@@ -37,7 +38,7 @@ from readerstudy.forms.rules import RulesForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.overview import has_texts
 from readerstudy.study.permissions import StudyRefused, locked_study, may_coordinate_study
-from readerstudy.views.access import coordinated_study, overseen_study, person_page
+from readerstudy.views.access import person_page
 
 # --- the bar: six steps, which of them are ready, which one is shown ------------------------------
 STEPS = {

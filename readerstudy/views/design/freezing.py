@@ -19,6 +19,7 @@ from annotation.models import User
 from annotation.site.sorted_tables import numbered_page
 from annotation.views.site.confirming import flashed
 from annotation.views.site.decorators import AuthenticatedRequest, by
+from readerstudy.acts.studies import coordinated_study
 from readerstudy.design.checking import (
     Place,
     cases_with_information,
@@ -50,7 +51,7 @@ from readerstudy.results.kernels.stored import PlanningFigures, planning_figures
 from readerstudy.results.looking import own_analysis, stored_result
 from readerstudy.study.overview import lines_of, studies_known_to
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.access import as_file, coordinated_study, person_page
+from readerstudy.views.access import as_file, person_page
 from readerstudy.views.design.drafts import STEPS, form_of_step, step_context, study_of_step
 
 STEP_OF = {Place.CASES: "study-cases", Place.ARMS: "study-arms", Place.RULES: "study-rules"}

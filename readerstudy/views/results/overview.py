@@ -5,15 +5,14 @@ second button takes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.cache import get_conditional_response, patch_cache_control
 from django.utils.translation import gettext as _
 from django.views.decorators.vary import vary_on_headers
 from msgspec import Struct
@@ -22,15 +21,16 @@ from annotation.enums import JobState
 from annotation.exports.report_files import WrittenFile, by_folder
 from annotation.models import User
 from annotation.site.home_files import is_there
-from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.views.site.confirming import flashed
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by
+from readerstudy.acts.files import named_figure, report_file
+from readerstudy.acts.studies import coordinated_study, seen_analysis
 from readerstudy.analysis.kernels.labels import sensitivity_words
 from readerstudy.analysis.storing import is_stale, see_analysis, settings_of, stale_among
 from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_results
-from readerstudy.exports.report_job import ask_for_report, newest_job, newest_report, path_of, take_report
+from readerstudy.exports.report_job import ask_for_report, newest_job, newest_report, path_of
 from readerstudy.forms.studies import SensitivityForm
-from readerstudy.models import Analysis, AnalysisReport, ReaderStudy
+from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.predictions.looks import is_seen, looks_before_closing, may_see_results
 from readerstudy.results.accuracy_tables import accuracy_table, runs_table
 from readerstudy.results.difference_tables import (
@@ -45,19 +45,12 @@ from readerstudy.results.difference_tables import (
 from readerstudy.results.kernels.inferences import planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.kernels.stored import expert_ceiling
 from readerstudy.results.looking import (
-    NOBODY,
     Seen,
-    figure_file,
-    figure_tag,
     own_analysis,
-    reader_names,
     sensitivity_beside,
 )
 from readerstudy.study.permissions import StudyRefused
-from readerstudy.views.access import as_file, coordinated_study, person_page, seen_analysis, seen_by, seen_result
-
-OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself
-A_DAY = 86_400  # seconds; an analysis never changes, and its address names it
+from readerstudy.views.access import as_file, person_page, seen_by, seen_result
 
 
 @person_page("GET", "HEAD", "POST", fresh=True)
@@ -152,35 +145,6 @@ def study_figure(
     return named_figure(request, seen_analysis(request.user, slug, public_id), name, width, form)
 
 
-def named_figure(request: HttpRequest, analysis: Analysis, name: str, width: str, form: str) -> HttpResponse:
-    """For people inside: with the names of readers who agreed to that, where the study shows names."""
-    names = reader_names(analysis)
-    response = figure_response(request, analysis, name, width, form, names=names)
-    if names:  # who withdraws is not named from then on
-        patch_cache_control(response, private=True, no_cache=True)
-    else:
-        patch_cache_control(response, private=True, max_age=A_DAY, immutable=True)
-    return response
-
-
-def figure_response(
-    request: HttpRequest, analysis: Analysis, name: str, width: str, form: str, *, names: Mapping[str, str] = NOBODY
-) -> HttpResponse:
-    """One figure, the same file as render_figures writes. An SVG carries its own styles and nothing else."""
-    if width not in set(Width) or form not in set(FigureForm):
-        raise Http404
-    figure = (analysis, name, FigureForm(form), Width(width))
-    tag = figure_tag(*figure, names=names)
-    unchanged = get_conditional_response(request, etag=tag)
-    if unchanged is not None:
-        return unchanged
-    response = HttpResponse(figure_file(*figure, names=names), content_type=FIGURE_TYPES[FigureForm(form)])
-    response["ETag"] = tag
-    response["Content-Security-Policy"] = OWN_STYLES
-    response["Content-Disposition"] = download_header(analysis.study.slug, name, Width(width), FigureForm(form))
-    return response
-
-
 # --- The stored analyses of a study: asked for by a button, taken as a file -----------------------
 SHOWN = 10
 
@@ -271,13 +235,3 @@ def study_report_file(
             raise
         messages.error(request, str(refusal))
         return redirect("study-report", slug, public_id)
-
-
-def report_file(person: User, slug: str, public_id: str, report_id: str) -> FileResponse:
-    """Refused as by ``take_report``."""
-    analysis = seen_analysis(person, slug, public_id)
-    reports = AnalysisReport.objects.select_related("analysis__study")
-    report = get_object_or_404(reports, analysis=analysis, public_id=report_id)
-    path = take_report(report, actor=person, at=timezone.now())
-    name = f"{slug}-report-{report_id}.zip"
-    return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="application/zip")

@@ -12,10 +12,10 @@ from django.utils import timezone
 from annotation.acts import Act
 from annotation.acts.banks import BANK_ACTS, IMAGE_ACTS, JOB_ACTS, QUESTION_ACTS, RELEASE_ACTS, SAMPLE_ACTS, UPLOAD_ACTS
 from annotation.acts.rounds import ROUND_ACTS
+from annotation.forms import valid_data
 from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.permissions import check_role
-from annotation.views.site.confirming import valid_data
 from readerstudy.acts.leaderboards import LEADERBOARD_ACTS
 from readerstudy.acts.models import COMPARISON_ACTS, MODEL_RUN_ACTS, RUN_ACTS, SUBMISSION_ACTS
 from readerstudy.acts.studies import DESIGN_ACTS, LINK_ACTS, READER_ACTS, STUDY_ACTS, WATCHING_ACTS

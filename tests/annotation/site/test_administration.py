@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from annotation.acts import By
 from annotation.audit.recording import record
 from annotation.backup.taking import ask_for_backup, is_backup_due, kept_backups, run_backup
 from annotation.enums import JobState, Role
@@ -20,7 +21,7 @@ from annotation.models import AccessToken, AuditEvent, Invitation, Job, Membersh
 from annotation.people.invitations import Grant, invite
 from annotation.people.roles import held_roles
 from annotation.site.health import parts_of_site
-from annotation.views.site.decorators import ROLES, By, policies_by_room
+from annotation.views.site.decorators import ROLES, policies_by_room
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.models import CaseSet, ResultsLink, StudyRole
 from readerstudy.results.looking import share_results

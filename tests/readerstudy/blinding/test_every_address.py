@@ -18,9 +18,9 @@ from annotation.enums import Role
 from annotation.models import Assignment, GenerationRun, Image, Job, PromptVersion, Rendition, Upload, User
 from annotation.models.people import TokenScope
 from annotation.people.tokens import make_token, place_named
+from readerstudy.acts import studies
 from readerstudy.exports.exporting import StudyTable
 from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, ModelRun, PredictionRun, ReaderStudy
-from readerstudy.views import access
 from tests.conftest import NOON, make_person
 from tests.readerstudy.blinding.recording import Recorder
 from tests.readerstudy.blinding.searching import Search
@@ -183,7 +183,7 @@ def test_every_address_is_the_same_in_both_worlds_and_tells_nothing(who: As, tmp
 def test_a_page_of_coordinators_that_opens_to_the_reader_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access, "knows_study", lambda _person, _study: True)
+    monkeypatch.setattr(studies, "knows_study", lambda _person, _study: True)
     leaky, answered = everything(ONE, tmp_path, As.READER, only="study-watch")
     assert ("study-watch", 200) in answered
     assert Search(ONE.tokens()).leaks(leaky.exchanges)

@@ -161,7 +161,7 @@ def prompts(asked: pytest.FixtureRequest) -> None:
     b"".join(client.get(reverse("prompt-history", args=[second.public_id]), {"form": "csv"}))
 
 
-@makes("annotation.views.site.downloads.texts_response")
+@makes("annotation.acts.files.texts_response")
 def refusals(asked: pytest.FixtureRequest) -> None:
     client: Client = asked.getfixturevalue("coordinator")
     asked.getfixturevalue("own_home")

@@ -17,10 +17,10 @@ from django.urls import reverse
 
 from annotation.models import AuditEvent, User
 from annotation.tables.writing import Format
+from readerstudy.acts.files import export_offers
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import StudyTable, columns_of
 from readerstudy.models import ReaderStudy, StudyRole
-from readerstudy.views.studies import export_offers
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import void
 

@@ -12,12 +12,12 @@ import pytest
 from django.test import RequestFactory
 from django.utils import timezone
 
+from annotation.acts.files import resumable_response
 from annotation.enums import ImageState
 from annotation.imaging.kernels.picture_policies import QUARTER, STORED, policy_named
 from annotation.ingest.serving import pictures_for
 from annotation.jobs.queueing import job_under_way
 from annotation.models import AnswerKey, AuditEvent, Exam, Image, Job, QuestionBank, Revision, User
-from annotation.views.site.downloads import resumable_response
 from readerstudy.enums import BenchmarkState
 from readerstudy.leaderboard.access import LeaderboardRefused
 from readerstudy.leaderboard.benchmarks import PACK, current_version, make_version

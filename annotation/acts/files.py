@@ -1,21 +1,38 @@
-"""What a person saves: tables, and figures as they are drawn for the page and for a paper."""
+"""What a person or a program saves: tables, figures as they are drawn for the page and for a paper, releases, images.
+
+Pages and the API give the same files; who may have them is asked before.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
-from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.utils.cache import patch_vary_headers
+from django.utils.text import slugify
 
+from annotation.acts import By
+from annotation.exports.release_files import PRIVATE_KEYS, ImageSize, note_taken, private_keys, zip_of
+from annotation.exports.releases import packed_file
+from annotation.exports.reviews import columns_of_reviews, export_reviews
+from annotation.forms import valid_data
+from annotation.forms.bank import PackedForm
+from annotation.ingest.serving import Served
+from annotation.models import Release, ReviewRound, User
 from annotation.tables.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.tables.writing import (
     CONTENT_TYPES,
+    PACKAGE,
     Column,
     Format,
     Kind,
     PackagedTable,
+    formats_here,
     scratch_file,
     write_digested,
     write_package,
@@ -100,3 +117,64 @@ def _part(path: Path, first: int, last: int) -> Iterator[bytes]:
         while left and (chunk := file.read(min(left, AT_ONCE))):
             left -= len(chunk)
             yield chunk
+
+
+# --- what pages and the API give alike ------------------------------------------------------------
+def reviews_file(review_round: ReviewRound, form: str, taken_by: By, *, source_ids: bool) -> FileResponse:
+    """Written whole before the first byte is sent, so that none is cut short. Raises Http404 for another format."""
+    if form not in (*formats_here(), PACKAGE):
+        raise Http404
+
+    def write(file: IO[bytes], one: Format) -> object:
+        return export_reviews(review_round, one, file, source_ids=source_ids, **taken_by)
+
+    if form == PACKAGE:
+        columns = columns_of_reviews(review_round, source_ids=source_ids)
+        return package_response(review_round.slug, [PackagedTable("reviews", columns, write)])
+    return table_response(f"{review_round.slug}-reviews", Format(form), lambda file: write(file, Format(form)))
+
+
+def release_file(made: Release, what: str, sent: Mapping[str, str], *, actor: User, at: datetime) -> FileResponse:
+    """Its files as a ZIP, the same with images as it was packed, or the answers of its private split, encrypted for the
+    public key that was sent. Who takes them is noted.
+
+    Raises Refused, and Http404 for anything else.
+    """
+    file: IO[bytes]
+    stem = slugify(made.name)[:80] or made.public_id
+    name, kind = f"{stem}.zip", "application/zip"
+    if what == "keys":
+        file, name = BytesIO(private_keys(made, sent.get("public_key", ""))), PRIVATE_KEYS
+        kind = "application/octet-stream"
+    elif what == "packed":
+        images = ImageSize(valid_data(PackedForm(sent))["images"])
+        file, name = packed_file(made, images).open("rb"), f"{stem}-{images}.zip"
+    elif what == "files":
+        file = scratch_file()
+        zip_of(made, file)
+    else:
+        raise Http404
+    note_taken(made, actor=actor, at=at)
+    return FileResponse(file, as_attachment=True, filename=name, content_type=kind)
+
+
+KEEP = "private, max-age=28800, immutable"  # for a working day: a workstation may be shared
+
+
+def accepts_zstd(request: HttpRequest) -> bool:
+    """Whether zstd is listed, and not with a quality of zero (RFC 9110, 12.5.3)."""
+    for part in request.headers.get("Accept-Encoding", "").lower().split(","):
+        coding, _, parameters = part.strip().partition(";")
+        if coding.strip() == "zstd":
+            return parameters.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def bytes_response(served: Served, cache_control: str) -> HttpResponse:
+    response = HttpResponse(served.content, content_type=served.content_type)
+    response["Cache-Control"] = cache_control
+    response["Content-Length"] = str(len(served.content))
+    if served.encoding:
+        response["Content-Encoding"] = served.encoding
+        patch_vary_headers(response, ["Accept-Encoding"])
+    return response
