@@ -1,9 +1,14 @@
-"""Whether a rule goes over a text once: what it costs grows with the length of the text, and no faster."""
+"""Whether a rule goes over a text once: what it costs grows with the length of the text, and no faster.
+
+A sweep: ``make test`` asks a share of the texts.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+
+from tests.sweeps import share
 
 SHORT, TIMES = 2_000, 8  # characters, and how much longer the other text is
 ROOM = 3  # times the growth of a linear rule: a quadratic one grows TIMES times as much
@@ -16,7 +21,7 @@ def slow_shapes(rule: Rule, parts: list[str], *, ends: tuple[str, ...] = ("", "x
 
     Processor time of this thread, the least of three unless one is free: other work of the machine is not counted.
     """
-    return [f"{part!r} ... {end!r}" for part in parts for end in ends if _is_slow(rule, part, end)]
+    return [f"{part!r} ... {end!r}" for part in share(parts) for end in ends if _is_slow(rule, part, end)]
 
 
 def _is_slow(rule: Rule, part: str, end: str) -> bool:

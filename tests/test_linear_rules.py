@@ -95,6 +95,7 @@ RULES: dict[str, tuple[Rule, list[str]]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", RULES)
 def test_the_time_of_a_rule_grows_with_the_text_alone(name: str) -> None:
     rule, parts = RULES[name]

@@ -207,6 +207,7 @@ PARTS = [
 BEFORE = ["", "option a, b", "final answer", "The answer is ", "A", "final answer<think></think>"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("before", BEFORE)
 def test_the_time_of_an_answer_grows_with_its_length_alone(before: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extraction, "HALF", 10**6)  # the budget of an answer would hide what a pattern costs
