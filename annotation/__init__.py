@@ -1,3 +1,3 @@
 """The reading room: banks, images, review rounds, people and jobs."""
 
-VERSION = "1.0.0"  # of this program: stored with every analysis, printed in every report
+VERSION = "1.1.0"  # of this program: stored with every analysis, printed in every report
