@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -16,7 +17,7 @@ from django.urls import get_resolver
 from annotation.models import User
 from annotation.refusals import Refused
 from annotation.site.permissions import site_roles
-from annotation.views.site.decorators import methods_of, patterns
+from annotation.views.site.decorators import patterns
 from tests.permissions.people import Asker
 from tests.permissions.rule_of_routes import NOT_THERE, RULES, SENDING
 from tests.permissions.rules import ROLE, Rule
@@ -144,3 +145,18 @@ def lines(people: Mapping[Asker, User | None], things: Mapping[str, list[Thing]]
 
 def is_there(route: Route) -> bool:
     return route.name not in NOT_THERE
+
+
+def methods_of(view: Callable[..., Any] | None) -> frozenset[str]:
+    """The methods that a view lets in, as its class or its decorators say; GET and POST where neither says it."""
+    if (resource := getattr(view, "cls", None)) is not None:
+        names = {name.upper() for name in resource.http_method_names if hasattr(resource, name)}
+        return frozenset(names | {"HEAD"} if "GET" in names else names)
+    found: frozenset[str] | None = None
+    while view is not None:
+        closed = inspect.getclosurevars(view).nonlocals if inspect.isfunction(view) else {}
+        if "request_method_list" in closed:
+            allowed = frozenset(closed["request_method_list"])
+            found = allowed if found is None else found & allowed
+        view = getattr(view, "__wrapped__", None)
+    return frozenset({"GET", "POST"}) if found is None else found

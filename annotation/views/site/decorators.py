@@ -5,7 +5,6 @@ Who may open which address, read from the policies that the views carry (``annot
 
 from __future__ import annotations
 
-import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache, wraps
@@ -143,18 +142,3 @@ def policies_by_room() -> dict[str, list[Policy]]:
         policy = getattr(pattern.callback, "policy", "")
         found[f"{app}: {room}"].append(Policy(pattern.name or "", f"/{before}{pattern.pattern}", policy))
     return dict(found)
-
-
-def methods_of(view: Callable[..., Any] | None) -> frozenset[str]:
-    """The methods that a view lets in, as its class or its decorators say; GET and POST where neither says it."""
-    if (resource := getattr(view, "cls", None)) is not None:
-        names = {name.upper() for name in resource.http_method_names if hasattr(resource, name)}
-        return frozenset(names | {"HEAD"} if "GET" in names else names)
-    found: frozenset[str] | None = None
-    while view is not None:
-        closed = inspect.getclosurevars(view).nonlocals if inspect.isfunction(view) else {}
-        if "request_method_list" in closed:
-            allowed = frozenset(closed["request_method_list"])
-            found = allowed if found is None else found & allowed
-        view = getattr(view, "__wrapped__", None)
-    return frozenset({"GET", "POST"}) if found is None else found

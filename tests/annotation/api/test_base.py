@@ -17,11 +17,12 @@ from annotation.enums import JobState, Role
 from annotation.models import AccessToken, AuditEvent, Job, KeptAnswer, User
 from annotation.models.people import TokenScope
 from annotation.people.tokens import revoke_token
-from annotation.views.site.decorators import methods_of, patterns
+from annotation.views.site.decorators import patterns
 from tests.annotation.api.asking import V1, Program, problem_of, program_of
 from tests.annotation.api.unreached import NOT, REACHED
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.conftest import NOON
+from tests.permissions.table import methods_of
 
 
 @pytest.fixture
