@@ -1,4 +1,5 @@
-"""A bank: made, the terms under which it was given, deleted while nothing refers to it; and imports that failed.
+"""A bank: made, the terms under which it was given, deleted while nothing refers to it; imports that failed; and
+which of its questions a model wrote.
 
 What a failed or killed import left behind is removed in chunks, safe to run twice and at any time. Only rows of an
 import that was never published are touched. Which rows those are follows from the import itself (its revisions, its

@@ -1,4 +1,4 @@
-"""What a coordinator does with models, files of predictions and runs of models."""
+"""Which models, files of predictions and runs of models a person knows, and what is done with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a coordinator does with a study, and for its readers while they read."""
+"""Which studies and analyses a person may see, and what a coordinator does with a study, and for its readers."""
 
 from __future__ import annotations
 
